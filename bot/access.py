@@ -8,9 +8,18 @@ from sqlmodel import Session
 from bot.config import Circle, Settings, Team
 from bot.errors import NotAllowedError, NotFoundError, UsageError
 from bot.people import groups_of, is_out, members_of, standing
-from bot.rights import EVERYBODY, RULES, Place, Right, Role
+from bot.rights import EVERYBODY, RULES, ChannelPlace, Right, Role
 
-__all__ = ["RULES", "Access", "Caller", "Place", "Right", "Role", "UnknownPersonError", "bound"]
+__all__ = [
+    "RULES",
+    "Access",
+    "Caller",
+    "ChannelPlace",
+    "Right",
+    "Role",
+    "UnknownPersonError",
+    "bound",
+]
 
 
 class UnknownPersonError(NotAllowedError):
@@ -27,7 +36,7 @@ class Caller:
     workspace_id: str
     person: str
     channel: str
-    place: Place
+    place: ChannelPlace
     team: str | None
     roles: frozenset[Role]
 
@@ -85,14 +94,14 @@ class Access:
         For cards in channels of no team, such as digests, and for actions that run later.
         """
         caller = self.caller(session, person, channel, team=team)
-        is_direct = caller.place is Place.DIRECT
-        return caller if is_direct else replace(caller, place=Place.TEAM)
+        is_direct = caller.place is ChannelPlace.DIRECT
+        return caller if is_direct else replace(caller, place=ChannelPlace.TEAM)
 
     def require(self, caller: Caller, right: Right) -> None:
         """Raises NotAllowedError, which says where to go, unless the caller has the right here."""
         if caller.may(right):
             return
-        is_nobody = caller.place is Place.ELSEWHERE and not caller.roles
+        is_nobody = caller.place is ChannelPlace.ELSEWHERE and not caller.roles
         if caller.place not in RULES[right].places or is_nobody:
             raise NotAllowedError(*self._elsewhere(caller))
         if caller.team and not caller.roles & EVERYBODY:
@@ -108,22 +117,22 @@ class Access:
     def require_team(self, caller: Caller) -> tuple[str, Team]:
         """The team the caller acts for; UsageError if neither channel nor command determines it."""
         if caller.team is None:
-            if caller.place is Place.DIRECT:
+            if caller.place is ChannelPlace.DIRECT:
                 raise UsageError(
                     "Which team is this for?", f"Add --team with one of: {', '.join(self.teams())}."
                 )
             raise NotAllowedError(*self._elsewhere(caller))
         return caller.team, self._settings().teams[caller.team]
 
-    def place(self, channel: str) -> tuple[Place, str | None]:
+    def place(self, channel: str) -> tuple[ChannelPlace, str | None]:
         """What a channel is, and the team it belongs to."""
         settings = self._settings()
         for name, team in settings.teams.items():
             if channel in team.channels:
-                return Place.TEAM, name
+                return ChannelPlace.TEAM, name
         if channel == settings.approvals.channel:
-            return Place.APPROVALS, None
-        return (Place.DIRECT if channel.startswith("D") else Place.ELSEWHERE), None
+            return ChannelPlace.APPROVALS, None
+        return (ChannelPlace.DIRECT if channel.startswith("D") else ChannelPlace.ELSEWHERE), None
 
     def teams(self) -> tuple[str, ...]:
         """The names of all teams."""
@@ -200,12 +209,12 @@ def bound(name: str, team: Team, cluster: str | None) -> Team:
     return team.on(cluster)
 
 
-def _choose(team: str | None, here: str | None, mine: list[str], place: Place) -> str | None:
+def _choose(team: str | None, here: str | None, mine: list[str], place: ChannelPlace) -> str | None:
     if team is not None:
         return team
     if here is not None:
         return here
-    return mine[0] if place is Place.DIRECT and len(mine) == 1 else None
+    return mine[0] if place is ChannelPlace.DIRECT and len(mine) == 1 else None
 
 
 def _is_in(circle: Circle, person: str, groups: frozenset[str]) -> bool:

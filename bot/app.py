@@ -29,7 +29,7 @@ from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.controller import World as DatasetWorld
+from bot.datasets.controller import ControllerContext as DatasetWorld
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
@@ -41,13 +41,13 @@ from bot.gpus.sampling import SampleController, sample_all
 from bot.gpus.service import GpuService
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
-from bot.quotas.override_controller import Neighbours, OverrideController, ReadAnew
+from bot.quotas.override_controller import OverrideCollaborators, OverrideController, ReadAnew
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.watching import QueueChanges, recover
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
-from bot.snapshots.controller import World as SnapshotWorld
+from bot.snapshots.controller import ControllerContext as SnapshotWorld
 from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.parts import controllers as snapshot_controllers
 from bot.snapshots.parts import renderers as snapshot_renderers
@@ -56,7 +56,7 @@ from bot.snapshots.reverting import RevertService
 from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
-from bot.training.controller import RunController, World
+from bot.training.controller import ControllerContext, RunController
 from bot.training.follow_card import LogFollowRenderer
 from bot.training.follow_controller import LogFollowController
 from bot.training.follow_service import FollowService
@@ -74,7 +74,7 @@ from bot.training.sessions import SessionService
 from bot.training.stopping import RunStopping
 from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding
+from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.growing import GrowthService
 from bot.volumes.parts import controllers as volume_controllers
@@ -82,10 +82,10 @@ from bot.volumes.parts import renderers as volume_renderers
 from bot.volumes.reads import VolumeReads
 from bot.volumes.repair import RepairService
 from bot.volumes.sightings import look_at_pools
-from bot.wakeups import Ear
+from bot.wakeups import WatchHandler
 from handlers.context import Services
 from handlers.declared import COMMANDS
-from handlers.desk import Desk
+from handlers.desk import CommandDispatcher
 from jobs.declared import Works, declared
 from jobs.timetable import Timetable
 
@@ -149,21 +149,21 @@ class Application:
             settings, self.database, self.clock, self.usage, lambda at: self.access.place(at)[1]
         )
         self.services = self._services()
-        self.desk = Desk(self.database, self.clock, self.registry, self.services)
+        self.desk = CommandDispatcher(self.database, self.clock, self.registry, self.services)
         own = (self.digests.slots,)
         self.timetable = Timetable(self.database, self.clock, declared(self._works()), own)
 
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
         """The controllers; `read_anew` asks Slack about approvers before an approval counts."""
         database, clock, clusters = self.database, self.clock, self.clusters
-        world = World(
+        world = ControllerContext(
             database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
             self.scaling.again, self.run_snapshots,
         )  # fmt: skip
         parts = (database, clock, self.settings, clusters, self.registry.slash.of)
         of_datasets, of_snapshots = DatasetWorld(*parts), SnapshotWorld(*parts)
-        neighbours = Neighbours(RunStopping(self.training), read_anew)
-        deciding = Deciding(database, clock, self.access, self.approvals, read_anew)
+        neighbours = OverrideCollaborators(RunStopping(self.training), read_anew)
+        deciding = ApprovalContext(database, clock, self.access, self.approvals, read_anew)
         return (
             RunController(world),
             RemovalController(database, clock, clusters),
@@ -197,7 +197,7 @@ class Application:
         )
         return {renderer.kind: renderer for renderer in renderers}
 
-    def ears(self) -> Sequence[Ear]:
+    def ears(self) -> Sequence[WatchHandler]:
         """The watch handlers: each returns the rows that a changed object concerns."""
         return (
             RunEar(self.clusters),

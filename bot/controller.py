@@ -59,7 +59,7 @@ class Controller(Protocol):
         """Takes the next step for a row; raises OutsideError when the world did not let it."""
         ...
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Records on the row that its step failed, so that its card shows it."""
         ...
 
@@ -167,7 +167,7 @@ class Loop:
 
     def _claim(self, most: int) -> list[due.Claim]:
         with self._changed:
-            wanted = due.Wanted(self.kinds, most, self._per_lane, dict(self._lanes))
+            wanted = due.ClaimQuery(self.kinds, most, self._per_lane, dict(self._lanes))
         now = self._clock.now()
 
         def work(session: Session) -> list[due.Claim]:
@@ -181,7 +181,7 @@ class Loop:
     def _step(self, held: due.Claim) -> None:
         controller = self._controllers[held.kind]
         try:
-            self._database.courtesy.give_way()
+            self._database.courtesy.yield_to_foreground()
             self._save(held, controller.step(held.id))
         except due.LostClaimError:
             log.info("a step was overtaken", kind=held.kind, row=held.id)
@@ -208,7 +208,7 @@ class Loop:
         """Counts the failure and has the controller note it, or only counts it if that fails."""
         trouble = Trouble(sentence, held.attempts + 1)
         try:
-            self._put_off(held, lambda session: controller.troubled(session, held.id, trouble))
+            self._put_off(held, lambda session: controller.on_failure(session, held.id, trouble))
         except (DatabaseError, due.LostClaimError) as error:
             log.warning("a failed step could not be stored", row=held.id, error=str(error))
         except Exception as error:  # noqa: BLE001  # logged

@@ -17,7 +17,7 @@ from bot.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.slack.client import SlackClient, User
 from bot.slack.delivery_rules import OUTAGE, SHARED_OUTSIDE
 from bot.slack.markup import sentence
-from bot.slack.messages import Note, Subject, say_once
+from bot.slack.messages import Subject, ThreadMessage, post_once
 
 _PERSON_AGAIN = timedelta(hours=6)
 _GROUP_AGAIN = timedelta(minutes=10)
@@ -58,7 +58,7 @@ class PersonController:
             lambda session: _note_person(session, workspace_id, user_id, user, now),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Keeps what is known; the error is in the log."""
 
 
@@ -87,7 +87,7 @@ class GroupController:
             lambda session: _note_members(session, workspace_id, group_id, members),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Keeps what is known; the error is in the log."""
 
 
@@ -119,7 +119,7 @@ class ChannelController:
             lambda session: _note_channel(session, channel, self._settings()),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Keeps what is known; the error is in the log."""
 
 
@@ -246,8 +246,8 @@ def _note_channel(session: Session, channel: Channel, settings: Settings) -> Non
         return
     subject = Subject(channel.workspace_id, CHANNEL, channel.channel_id)
     lines = (sentence(_SHARED.format(channel.channel_id)),)
-    note = Note(f"shared-{now.isoformat()}", lines, in_thread=False)
-    say_once(session, subject, admins, note, now)
+    note = ThreadMessage(f"shared-{now.isoformat()}", lines, in_thread=False)
+    post_once(session, subject, admins, note, now)
 
 
 def _note_person(

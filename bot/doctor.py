@@ -72,16 +72,16 @@ def examine(path: Path) -> list[Finding]:
     settings = ConfigurationFile(path).load()
     findings = [Finding("configuration", "ok", f"{path}; teams: {', '.join(settings.teams)}")]
     findings += _http(settings)
-    findings += _tried("database", partial(_database, settings))
-    findings += _tried("slack", lambda: _slack(settings, read_secrets(settings.slack.transport)))
+    findings += _checked("database", partial(_database, settings))
+    findings += _checked("slack", lambda: _slack(settings, read_secrets(settings.slack.transport)))
     for name in settings.clusters:
         about = f"cluster {name}"
-        findings += _tried(about, partial(_cluster, settings, name, about))
-        findings += _tried(f"{about} GPUs", partial(_gpus, settings, name, f"{about} GPUs"))
+        findings += _checked(about, partial(_cluster, settings, name, about))
+        findings += _checked(f"{about} GPUs", partial(_gpus, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
-        findings += _tried("datasets", partial(_datasets, settings, settings.datasets))
+        findings += _checked("datasets", partial(_datasets, settings, settings.datasets))
     if settings.anf is not None:
-        findings += _tried("azure netapp files", partial(_anf, settings))
+        findings += _checked("azure netapp files", partial(_anf, settings))
     return findings
 
 
@@ -97,7 +97,7 @@ def _http(settings: Settings) -> Findings:
         yield Finding("http", "warning", says, remedy)
 
 
-def _tried(about: str, look: Callable[[], Findings]) -> list[Finding]:
+def _checked(about: str, look: Callable[[], Findings]) -> list[Finding]:
     found: list[Finding] = []
     try:
         found.extend(look())

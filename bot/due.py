@@ -85,7 +85,7 @@ def wake(session: Session, kind: str, row_id: str, lane: str, now: datetime) -> 
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClaimQuery:
     """Which rows a process can take now: `busy` counts its steps in progress by lane."""
 
     kinds: tuple[str, ...]
@@ -98,7 +98,7 @@ class Wanted:
         return self.per_lane - self.busy.get(lane, 0)
 
 
-def claim(session: Session, wanted: Wanted, now: datetime, real_now: datetime) -> list[Claim]:
+def claim(session: Session, wanted: ClaimQuery, now: datetime, real_now: datetime) -> list[Claim]:
     """Claims the rows that have waited longest, each for one step, within the limit per lane."""
     asked = {
         "now": now,

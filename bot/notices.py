@@ -13,12 +13,12 @@ from bot.access import Caller
 from bot.audit import Actor, record
 from bot.database.columns import Moment
 from bot.slack.markup import join, person
-from bot.slack.messages import Note, Subject, say_once
+from bot.slack.messages import Subject, ThreadMessage, post_once
 
 SUBJECT = "notices"
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """What a notice is about."""
 
     STARTED = "started"
@@ -53,9 +53,9 @@ class NoticeChoice(SQLModel, table=True):
 class Notice:
     """A notice to a person; the text of `note` does not mention them."""
 
-    kind: Kind
+    kind: NoticeKind
     person: str
-    note: Note
+    note: ThreadMessage
 
 
 def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: datetime) -> None:
@@ -68,20 +68,20 @@ def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: 
     if way is Way.THREAD:
         first, *others = note.lines
         note = replace(note, lines=(join(person(notice.person), " ", first), *others))
-    is_new = say_once(session, subject, channel, note, now)
+    is_new = post_once(session, subject, channel, note, now)
     if is_new and way is Way.DM:
         direct = replace(note, to=notice.person, broadcast=False)
-        say_once(session, subject, channel, direct, now)
+        post_once(session, subject, channel, direct, now)
 
 
-def ways_of(session: Session, caller: Caller) -> dict[Kind, Way]:
+def ways_of(session: Session, caller: Caller) -> dict[NoticeKind, Way]:
     """How the caller is notified of each kind."""
     chosen = _ways(session, caller.workspace_id, caller.person)
-    return {kind: chosen.get(kind, Way.THREAD) for kind in Kind}
+    return {kind: chosen.get(kind, Way.THREAD) for kind in NoticeKind}
 
 
 def choose(
-    session: Session, caller: Caller, way: Way, kinds: Iterable[Kind], now: datetime
+    session: Session, caller: Caller, way: Way, kinds: Iterable[NoticeKind], now: datetime
 ) -> None:
     """Sets how the caller is notified of these kinds from now on."""
     chosen = tuple(kinds)
@@ -99,11 +99,11 @@ def choose(
     record(session, actor, "notices.choose", (SUBJECT, caller.person), facts, at=now)
 
 
-def _ways(session: Session, workspace_id: str, who: str) -> dict[Kind, Way]:
+def _ways(session: Session, workspace_id: str, who: str) -> dict[NoticeKind, Way]:
     rows = session.scalars(
         select(NoticeChoice).where(
             col(NoticeChoice.workspace_id) == workspace_id, col(NoticeChoice.person) == who
         )
     )
-    known = frozenset(Kind)
-    return {Kind(row.kind): Way(row.way) for row in rows if row.kind in known}
+    known = frozenset(NoticeKind)
+    return {NoticeKind(row.kind): Way(row.way) for row in rows if row.kind in known}

@@ -54,7 +54,7 @@ class Channel(SQLModel, table=True):
 
 
 @dataclass(frozen=True)
-class Standing:
+class Membership:
     """What a person's rights depend on: their user groups, and whether they are excluded."""
 
     is_out: bool
@@ -93,14 +93,14 @@ def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
     return person if person is not None and person.refreshed_at else None
 
 
-def standing(session: Session, workspace_id: str, user_id: str) -> Standing | None:
+def standing(session: Session, workspace_id: str, user_id: str) -> Membership | None:
     """The person's standing as last read from Slack, or None if not read yet."""
     asked = {"workspace": workspace_id, "user": user_id}
     rows = _STANDING(session, asked).rows
     if not rows:
         return None
     groups = frozenset(group for _, group in rows if group is not None)
-    return Standing(bool(rows[0][0]), groups)
+    return Membership(bool(rows[0][0]), groups)
 
 
 def get_to_know(session: Session, workspace_id: str, user_id: str, now: datetime) -> None:

@@ -55,7 +55,7 @@ class Role(StrEnum):
     APPROVER = "approver"
 
 
-class Place(StrEnum):
+class ChannelPlace(StrEnum):
     """The kind of a channel."""
 
     TEAM = "team"
@@ -69,13 +69,13 @@ class Rule:
     """The roles that have a right (None: every full member), and where it can be used."""
 
     roles: frozenset[Role] | None
-    places: frozenset[Place]
+    places: frozenset[ChannelPlace]
 
 
 EVERYBODY = frozenset({Role.MEMBER, Role.LEAD, Role.ADMIN})
 _HEADS = frozenset({Role.LEAD, Role.ADMIN})
-_DESKS = frozenset({Place.TEAM, Place.DIRECT})
-_READING = frozenset({Place.TEAM, Place.DIRECT, Place.APPROVALS})
+_DESKS = frozenset({ChannelPlace.TEAM, ChannelPlace.DIRECT})
+_READING = frozenset({ChannelPlace.TEAM, ChannelPlace.DIRECT, ChannelPlace.APPROVALS})
 
 RULES: Mapping[Right, Rule] = {
     Right.RUN_SUBMIT: Rule(EVERYBODY, _DESKS),
@@ -109,13 +109,13 @@ RULES: Mapping[Right, Rule] = {
     Right.SNAPSHOT_RESTORE: Rule(EVERYBODY, _DESKS),
     Right.SNAPSHOT_DELETE_ANY: Rule(_HEADS, _DESKS),
     # A channel of no team has digests too; there only admins and approvers have a role.
-    Right.GPU_DIGEST: Rule(EVERYBODY | {Role.APPROVER}, frozenset(Place)),
-    Right.GPU_DIGEST_POST: Rule(_HEADS, frozenset(Place)),
-    Right.GPU_DIGEST_SET: Rule(frozenset({Role.ADMIN}), frozenset(Place)),
-    Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(Place)),
+    Right.GPU_DIGEST: Rule(EVERYBODY | {Role.APPROVER}, frozenset(ChannelPlace)),
+    Right.GPU_DIGEST_POST: Rule(_HEADS, frozenset(ChannelPlace)),
+    Right.GPU_DIGEST_SET: Rule(frozenset({Role.ADMIN}), frozenset(ChannelPlace)),
+    Right.DECIDE: Rule(frozenset({Role.APPROVER}), frozenset(ChannelPlace)),
     # Each request's policy decides who may vote; a click by another person is rejected there.
-    Right.VOTE: Rule(None, frozenset(Place)),
+    Right.VOTE: Rule(None, frozenset(ChannelPlace)),
     # Each person chooses only for themselves.
-    Right.NOTICES: Rule(None, frozenset(Place)),
+    Right.NOTICES: Rule(None, frozenset(ChannelPlace)),
     Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
 }

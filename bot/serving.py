@@ -39,7 +39,7 @@ from bot.wakeups import Wakeups
 log = structlog.get_logger()
 
 
-class Part(Protocol):
+class ServerPart(Protocol):
     """Something that runs, in `threads` without which the bot cannot do."""
 
     @property
@@ -73,7 +73,7 @@ def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Foll
 @contextmanager
 def running(
     settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
-) -> Iterator[Sequence[Part]]:
+) -> Iterator[Sequence[ServerPart]]:
     """The running parts of the bot; work in progress is finished when the context ends."""
     bot = Application(settings, followed)
     with ExitStack() as stack:
@@ -86,7 +86,7 @@ def running(
         yield parts
 
 
-def _parts(bot: Application, secrets: Secrets) -> list[Part]:
+def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     """Everything that runs, in the order in which it is started."""
     settings = bot.settings()
     client = SlackClient(
@@ -106,9 +106,16 @@ def _parts(bot: Application, secrets: Secrets) -> list[Part]:
     sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
     desk = Filing(bot.desk, bot.database, bot.clock)
     transport = Transport(
-        settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.hurry
+        settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.foreground
     )
-    parts: list[Part] = [wakeups, *bot.clusters.values(), loop, sender, bot.timetable, bot.settings]
+    parts: list[ServerPart] = [
+        wakeups,
+        *bot.clusters.values(),
+        loop,
+        sender,
+        bot.timetable,
+        bot.settings,
+    ]
     health = Health(
         bot.database,
         bot.clock,

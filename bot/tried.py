@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def tried(work: Callable[[], T]) -> "Future[T]":
+def captured(work: Callable[[], T]) -> "Future[T]":
     """Runs the work now and returns a finished future with its result or exception."""
     future: Future[T] = Future()
     try:

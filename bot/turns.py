@@ -18,7 +18,7 @@ _LINGER_SECONDS = 0.03
 _ANSWER_SECONDS = 0.03
 
 
-class Courtesy:
+class ForegroundGate:
     """Makes background work yield to requests that people wait for.
 
     Background work calls `give_way` at its natural boundaries, between two steps or two messages.
@@ -51,7 +51,7 @@ class Courtesy:
         self._came_at = deque[float](maxlen=_CROWD_EACH_SECOND)
 
     @contextmanager
-    def hurry(self) -> Iterator[None]:
+    def foreground(self) -> Iterator[None]:
         """Marks a request in progress, for which background work yields, while this lasts."""
         with self._calm:
             self._waiting += 1
@@ -66,7 +66,7 @@ class Courtesy:
                     self._calm_at = self._monotonic() + _LINGER_SECONDS
                     self._calm.notify_all()
 
-    def give_way(self) -> None:
+    def yield_to_foreground(self) -> None:
         """Returns at once if no request waits, else when this thread's next slice is due."""
         spent = self._spent()
         with self._calm:
@@ -114,7 +114,7 @@ class Courtesy:
         return self._waiting >= _CROWD or (len(came) == _CROWD_EACH_SECOND and now - came[0] < 1)
 
 
-class Turns:
+class PriorityLock:
     """A lock with two queues: hurried callers first, and after eight of them a patient one."""
 
     def __init__(self) -> None:

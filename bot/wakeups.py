@@ -29,13 +29,13 @@ class Wakeup(NamedTuple):
     lane: str
 
 
-Ear = Callable[[Change], Iterable[Wakeup]]
+WatchHandler = Callable[[Change], Iterable[Wakeup]]
 
 
 class Wakeups:
     """Wakes the rows that changed objects belong to; what cannot be written yet is kept."""
 
-    def __init__(self, database: Database, clock: Clock, ears: Iterable[Ear]) -> None:
+    def __init__(self, database: Database, clock: Clock, ears: Iterable[WatchHandler]) -> None:
         self._database = database
         self._clock = clock
         self._ears = tuple(ears)
@@ -51,7 +51,7 @@ class Wakeups:
             with self._changed:
                 self._waiting |= found
                 self._changed.notify_all()
-        self._database.courtesy.give_way()
+        self._database.courtesy.yield_to_foreground()
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
@@ -106,7 +106,7 @@ class Wakeups:
                 self._writing = set()
 
 
-def _heard(ear: Ear, change: Change) -> Collection[Wakeup]:
+def _heard(ear: WatchHandler, change: Change) -> Collection[Wakeup]:
     """The rows to wake for a change; none if the handler fails, since polling finds them."""
     try:
         return tuple(ear(change))

@@ -7,19 +7,11 @@ from bot.access import Right, bound
 from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import (
-    Choice,
-    ClusterName,
-    Duration,
-    Pattern,
-    TeamName,
-    WholeNumber,
-    Words,
-)
+from bot.slack.parameters import Choice, ClusterName, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.question import GO, question
-from bot.volumes.changes.service import Asked, read
-from bot.volumes.changes.tables import Kind, Phase
+from bot.volumes.changes.service import ChangeButton, read
+from bot.volumes.changes.tables import ChangeKind, ChangePhase
 from bot.volumes.matching import Claimed
 from handlers.anf import ClaimName, anf
 from handlers.context import Context
@@ -87,7 +79,7 @@ class ThroughputOptions:
 @anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Service level")
 @anf.option("--pool", PoolName(), help="Target pool (default: the one with the most free space)")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
-@anf.option("--reason", Words(), default="", help="Reason, for the approvers")
+@anf.option("--reason", Text(), default="", help="Reason, for the approvers")
 @anf.option("--shrink", "is_shrinking", flag=True, help="Shrink the source pool afterwards")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
@@ -95,11 +87,11 @@ class ThroughputOptions:
 def level(ctx: Context, asked: LevelOptions) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
     name, team = ctx.team()
-    wish = Asked(
+    wish = ChangeButton(
         team=name,
         cluster=bound(name, team, asked.cluster).cluster,
         claim=asked.claim,
-        kind=Kind.LEVEL,
+        kind=ChangeKind.LEVEL,
         level=asked.level.capitalize(),
         pool=asked.pool or "",
         is_shrinking=asked.is_shrinking,
@@ -121,18 +113,18 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="Throughput in MiB/s")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
-@anf.option("--reason", Words(), default="", help="Reason")
+@anf.option("--reason", Text(), default="", help="Reason")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
 @anf.option("--team", TeamName(), help=_TEAM)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
     """Answers with what it does, and a button, once Azure has answered."""
     name, team = ctx.team()
-    wish = Asked(
+    wish = ChangeButton(
         team=name,
         cluster=bound(name, team, asked.cluster).cluster,
         claim=asked.claim,
-        kind=Kind.THROUGHPUT,
+        kind=ChangeKind.THROUGHPUT,
         mibps=float(asked.mibps),
         seconds=_seconds(asked.length),
         reason=asked.reason,
@@ -159,14 +151,14 @@ def click_give_back(ctx: Context, row_id: str) -> Reply:
     """Withdraws a change, or reverts it early."""
     row = ctx.changes.get(ctx.session, row_id)
     done = ctx.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
-    if done.phase == Phase.WITHDRAWN:
+    if done.phase == ChangePhase.WITHDRAWN:
         return Reply((plain("Withdrawn. Nothing was changed."),))
     return Reply(
         (plain("It is reverted as soon as Azure allows it. Its card shows the progress."),)
     )
 
 
-def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
+def _answer(ctx: Context, asked: ChangeButton, *, is_meant: bool) -> Reply:
     """Refuses at once what can be; the rest is read from Azure after the acknowledgement."""
     changes, of = ctx.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
@@ -181,13 +173,13 @@ def _answer(ctx: Context, asked: Asked, *, is_meant: bool) -> Reply:
     return Reply((join("Asking Azure about ", code(asked.claim), "…"),), later=later)
 
 
-def _begin(ctx: Context, asked: Asked) -> Reply:
+def _begin(ctx: Context, asked: ChangeButton) -> Reply:
     row = ctx.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
     return Reply((join("Requested as change ", code(row.number), "."),
                   plain("Its card in this channel shows the progress.")))  # fmt: skip
 
 
-def _claimed(ctx: Context, asked: Asked) -> Claimed:
+def _claimed(ctx: Context, asked: ChangeButton) -> Claimed:
     team = ctx.settings.teams[asked.team]
     return ctx.volume_reads.find(
         bound(asked.team, team, asked.cluster), asked.claim, asked.cluster

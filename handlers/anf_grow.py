@@ -6,7 +6,7 @@ from bot.slack.container_parameters import MemoryQuantity
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
 from bot.volumes.growth_card import GO, WITHDRAW, question
-from bot.volumes.growth_plan import Asked, bytes_of, read
+from bot.volumes.growth_plan import GrowthRequest, bytes_of, read
 from handlers.anf import ClaimName
 from handlers.anf_repair import anf
 from handlers.context import Context
@@ -37,7 +37,7 @@ def grow(
     name, found = ctx.team()
     ctx.volume_reads.configured()
     where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
-    asked = Asked(team=name, cluster=where, claim=claim, size_bytes=bytes_of(size))
+    asked = GrowthRequest(team=name, cluster=where, claim=claim, size_bytes=bytes_of(size))
     growing = ctx.growing
     growing.check(ctx.session, asked, mine)
 

@@ -15,7 +15,7 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Pattern, RunName, TeamName, Words, matched
+from bot.slack.parameters import Pattern, RunName, TeamName, Text, matched
 from handlers.context import Context
 
 
@@ -102,7 +102,7 @@ dataset = Command("dataset", "Datasets: where they are stored, and what their ve
 @dataset.argument("name", DatasetName(), help="Name of the dataset")
 @dataset.argument("source", SourceUrl(), help="Bucket and folder that hold it")
 @dataset.option("--store", StoreName(), help="Object store, if there are several")
-@dataset.option("--description", Words(), default="", help="Description of the dataset")
+@dataset.option("--description", Text(), default="", help="Description of the dataset")
 @dataset.option("--readers", Readers(), default=(), help="Other teams that may use it, or everyone")
 @dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def add(ctx: Context, asked: NewDataset) -> Reply:

@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from bot.access import Right
 from bot.datasets.caches.answers import CONFIRM, offered, told
-from bot.datasets.caches.plan import Wish, read
-from bot.datasets.caches.service import Offer
+from bot.datasets.caches.plan import CacheRequest, read
+from bot.datasets.caches.service import CacheOffer
 from bot.datasets.notes import RECORD
 from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
@@ -88,7 +88,7 @@ class Keeping:
     right=Right.DATASET_CACHE,
     mutates=True,
     repeats=True,
-    into=Wish,
+    into=CacheRequest,
     examples=(
         "cache chest-xray@v3",
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
@@ -105,15 +105,15 @@ class Keeping:
 @dataset.option("--boost", "is_boosted", flag=True, help=_BOOST)
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
 @dataset.option("--team", TeamName(), help="Team, if not the channel's")
-def cache(ctx: Context, asked: Wish) -> Reply:
+def cache(ctx: Context, asked: CacheRequest) -> Reply:
     """What the cache would cost, with a button; or the cache if it exists."""
     ctx.team()
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
     answer = ctx.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
-    if isinstance(answer, Offer) and not asked.is_meant:
+    if isinstance(answer, CacheOffer) and not asked.is_meant:
         return offered(answer)
-    if isinstance(answer, Offer):
+    if isinstance(answer, CacheOffer):
         answer = ctx.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
     return told(answer, ctx.words)
 

@@ -12,7 +12,7 @@ from bot.datasets.finding import Reference
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
 from bot.slack.markup import code, join
-from bot.slack.parameters import Duration, TeamName, Words
+from bot.slack.parameters import Duration, TeamName, Text
 from handlers.button_values import moment_of, row_of
 from handlers.context import Context
 from handlers.dataset import DatasetName, DatasetReference
@@ -76,7 +76,7 @@ def evict(
     examples=('pin chest-xray@v3 --reason "CVPR deadline" --for 14d',),
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
-@dataset.option("--reason", Words(), required=True, help="Why to keep it")
+@dataset.option("--reason", Text(), required=True, help="Why to keep it")
 @dataset.option("--for", "time", Duration(maximum=_LONGEST), default=timedelta(days=14),
                 help="How long (default: 14d)")  # fmt: skip
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bot.access import Right
 from bot.datasets.pushes.answers import CONFIRM, begun, offered
 from bot.datasets.pushes.card import STOP
-from bot.datasets.pushes.plan import Wish, read
+from bot.datasets.pushes.plan import PushRequest, read
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.slack.parameters import TeamName, matched
@@ -54,7 +54,7 @@ class TargetUrl(SourceUrl):
 
 
 @dataclass(frozen=True)
-class Asked:
+class PushArguments:
     """The input of `/dataset push`; with `is_meant` it starts without confirmation."""
 
     source: Folder
@@ -74,7 +74,7 @@ class Asked:
     right=Right.DATASET_PUSH,
     mutates=True,
     repeats=True,
-    into=Asked,
+    into=PushArguments,
     examples=(
         "push results:/run-7 s3://lake/run-7/",
         "push snapshot:monday:/run-7 s3://lake/run-7/",
@@ -90,9 +90,9 @@ class Asked:
 @dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
 @dataset.option("--team", TeamName(), help="Team (default: the channel's)")
-def push(ctx: Context, asked: Asked) -> Reply:
+def push(ctx: Context, asked: PushArguments) -> Reply:
     """Shows what would be pushed, with a button, or starts it."""
-    wish = Wish(
+    wish = PushRequest(
         claim=asked.source.claim,
         snapshot=asked.source.snapshot,
         folder=asked.source.path,

@@ -32,7 +32,7 @@ from bot.slack.help import help_reply
 from bot.slack.incoming import Incoming
 from bot.slack.markup import code, join, sentence
 from bot.slack.registry import HelpAsked, Parsed, Registry
-from bot.tried import tried
+from bot.tried import captured
 from handlers.context import Context, Services
 
 log = structlog.get_logger()
@@ -77,7 +77,7 @@ class _Question:
         return not isinstance(self.asked, HelpAsked)
 
 
-class Desk:
+class CommandDispatcher:
     """Answers people's requests; every failure becomes a sentence."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Desk:
         """The reply to each, in order; consecutive writes are committed together."""
         writes: list[_Question] = []
         for incoming in incomings:
-            question = tried(partial(self._understood, incoming))
+            question = captured(partial(self._understood, incoming))
             if question.exception() is None and question.result().writes:
                 writes.append(question.result())
                 continue
@@ -126,7 +126,7 @@ class Desk:
     def _read(self, question: "Future[_Question]") -> Reply | None:
         incoming, asked = question.result().incoming, question.result().asked
         work = partial(self._reply, incoming=incoming, asked=asked)
-        return _counted(asked, tried(partial(self._database.read, work)))
+        return _counted(asked, captured(partial(self._database.read, work)))
 
     def _understood(self, incoming: Incoming) -> _Question:
         try:

@@ -4,14 +4,14 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, when
 from bot.training.log_reads import LogWish
-from bot.training.strangers import Stranger
+from bot.training.strangers import ExternalWorkload
 from bot.training.tables import Run
 from handlers.context import Context
 
 
-def follow_log(ctx: Context, found: Run | Stranger, wish: LogWish) -> Reply:
+def follow_log(ctx: Context, found: Run | ExternalWorkload, wish: LogWish) -> Reply:
     """Follows a log; the answer says where it is shown, and until when."""
-    if isinstance(found, Stranger):
+    if isinstance(found, ExternalWorkload):
         raise UsageError(
             f"{found.name} was not started by Quartermaster, so its log cannot be followed.",
             f"`{ctx.words(f'train logs {found.name}')}` shows its last lines.",

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from bot.access import Right, Role
 from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.errors import UsageError
-from bot.gpus.digests.plans import Plan
-from bot.gpus.digests.service import Change, Wanted
+from bot.gpus.digests.plans import DigestPlan
+from bot.gpus.digests.service import Change, DigestRequest
 from bot.slack.card import Card, Reply
 from bot.slack.chart_blocks import Showing, missing
 from bot.slack.choices import SomeOf
@@ -156,7 +156,7 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
         )
     if ctx.caller.team is None and ctx.caller.roles.isdisjoint({Role.ADMIN, Role.APPROVER}):
         ctx.team()
-    wanted = Wanted(asked.day, asked.week, asked.dm)
+    wanted = DigestRequest(asked.day, asked.week, asked.dm)
     if asked.post and asked.dm:
         raise UsageError(
             "`--post` and `--dm` cannot be combined.",
@@ -192,7 +192,7 @@ def _list(ctx: Context) -> Reply:
     return Reply((*lines, *([plain(f"And {more} more.")] if more else [])))
 
 
-def _told(plan: Plan) -> Markup:
+def _told(plan: DigestPlan) -> Markup:
     days = f"of the previous week every {_LONG[plan.weekday]}" if plan.weekday else "every day"
     said = f" gets a digest {days} at {plan.at} {plan.time_zone}: {', '.join(plan.sections)}."
     return join(channel(plan.channel), plain(said))

@@ -2,7 +2,7 @@
 
 from bot.access import Right
 from bot.durations import format_duration
-from bot.notices import Kind, Way, choose, ways_of
+from bot.notices import NoticeKind, Way, choose, ways_of
 from bot.slack.card import Reply
 from bot.slack.choices import SomeOf
 from bot.slack.declarations import Command
@@ -11,7 +11,7 @@ from handlers.context import Context
 
 notices = Command("notices", "How you are notified about your own runs", alone="show")
 
-_KINDS = SomeOf(*Kind, word="KINDS")
+_KINDS = SomeOf(*NoticeKind, word="KINDS")
 _FOR = "Only these kinds (default: all)"
 _WAYS = {
     Way.THREAD: "a mention in the card's thread",
@@ -19,11 +19,11 @@ _WAYS = {
     Way.NONE: "no mention and no message, only an entry in the card's thread",
 }
 _ABOUT = {
-    Kind.TIME: "80 % of its time limit has passed, or your session ends soon",
-    Kind.PREEMPTED: "it is preempted",
-    Kind.IDLE: "its GPUs are idle",
-    Kind.FAILED: "it fails",
-    Kind.ENDED: "it ends for another reason",
+    NoticeKind.TIME: "80 % of its time limit has passed, or your session ends soon",
+    NoticeKind.PREEMPTED: "it is preempted",
+    NoticeKind.IDLE: "its GPUs are idle",
+    NoticeKind.FAILED: "it fails",
+    NoticeKind.ENDED: "it ends for another reason",
 }
 
 
@@ -76,13 +76,13 @@ def none(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 
 
 def _chosen(ctx: Context, way: Way, kinds: tuple[str, ...] | None) -> Reply:
-    choose(ctx.session, ctx.caller, way, map(Kind, kinds or Kind), ctx.now)
+    choose(ctx.session, ctx.caller, way, map(NoticeKind, kinds or NoticeKind), ctx.now)
     return _shown(ctx)
 
 
 def _shown(ctx: Context) -> Reply:
     wait = format_duration(ctx.settings.training.long_wait)
-    about = {Kind.STARTED: f"it starts after waiting for {wait} or longer"} | _ABOUT
+    about = {NoticeKind.STARTED: f"it starts after waiting for {wait} or longer"} | _ABOUT
     ways = ways_of(ctx.session, ctx.caller)
     lines = [_line(kind, said, ways[kind]) for kind, said in about.items()]
     change = code(ctx.words("notices dm --for preempted,idle"))
@@ -96,5 +96,5 @@ def _shown(ctx: Context) -> Reply:
     )  # fmt: skip
 
 
-def _line(kind: Kind, said: str, way: Way) -> Markup:
+def _line(kind: NoticeKind, said: str, way: Way) -> Markup:
     return join("• ", code(kind.value), plain(f" ({said}): {_WAYS[way]}"))

@@ -8,7 +8,7 @@ from bot.access import Right
 from bot.durations import format_duration
 from bot.quotas.answers import Past, history_card, status_card
 from bot.quotas.tables import Override
-from bot.quotas.wish import Wish
+from bot.quotas.wish import OverrideRequest
 from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
@@ -82,7 +82,7 @@ class OverrideOptions:
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = Wish(
+    wish = OverrideRequest(
         team=ctx.team()[0],
         amount=options.amount,
         reason=options.reason,
@@ -121,7 +121,7 @@ class BaseOptions:
 @quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = Wish(
+    wish = OverrideRequest(
         team=options.team or ctx.team()[0],
         amount=options.amount,
         reason=options.reason,

@@ -9,11 +9,11 @@ from bot.access import Caller, Right
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
-from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Words
+from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Text
 from bot.snapshots import answers, restoring
 from bot.snapshots.card import DELETE, RESTORE
 from bot.snapshots.revert_answers import offered
-from bot.snapshots.service import Pinning, Wish
+from bot.snapshots.service import Pinning, SnapshotRequest
 from bot.snapshots.tables import Snapshot
 from handlers.context import Context
 from handlers.dataset_caches import ClassName
@@ -107,7 +107,7 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     repeats=True,
-    into=Wish,
+    into=SnapshotRequest,
     examples=(
         "create imagenet",
         'create imagenet --note "before cleaning" --keep 30d',
@@ -118,7 +118,7 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
 @snapshot.option("--keep", KeepTime(), help="How long to keep it, or off")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
-def create(ctx: Context, asked: Wish) -> Reply:
+def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
     return answers.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
@@ -191,7 +191,7 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
     examples=('pin imagenet --reason "paper under review" --for 90d',),
 )
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
-@snapshot.option("--reason", Words(), required=True, help="Why it has to stay")
+@snapshot.option("--reason", Text(), required=True, help="Why it has to stay")
 @snapshot.option("--for", "time", Duration(maximum=_LONGEST_PIN), default=timedelta(days=30),
                  help="How long (default: 30d)")  # fmt: skip
 @snapshot.option("--team", TeamName(), help=TEAM)
@@ -238,7 +238,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--class", "storage_class", ClassName(), help="Storage class")
 @snapshot.option("--read-only", "is_read_only", flag=True, help="Without a copy (Trident only)")
 @snapshot.option("--in-place", "is_in_place", flag=True, help="Revert the PVC (Trident only)")
-@snapshot.option("--reason", Words(), default="", help="With --in-place: why, for the approvers")
+@snapshot.option("--reason", Text(), default="", help="With --in-place: why, for the approvers")
 @snapshot.option("--to", TeamName(), help="For another team of yours (Trident only)")
 @snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
@@ -248,7 +248,9 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
         row = _find(ctx, asked.snapshot)
         offer = ctx.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
         return offered(offer, ctx.now)
-    wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only)
+    wish = restoring.RestoreRequest(
+        asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only
+    )
     row = _find(ctx, asked.snapshot)
     target = _member(ctx, asked.to) if asked.to else None
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
@@ -259,7 +261,7 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
 def click_restore(ctx: Context, row_id: str) -> Reply:
     """Restores the snapshot of a card to a new PVC."""
     row = ctx.snapshots.get(ctx.session, row_id)
-    made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.Wish(), ctx.now)
+    made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.RestoreRequest(), ctx.now)
     return answers.restoring(made)
 
 
@@ -280,7 +282,7 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
 def clone(ctx: Context, asked: Cloning) -> Reply:
     """Answers with the PVC's name; its card shows the progress."""
     ctx.team()
-    wish = restoring.Wish(asked.name, asked.size_bytes, asked.storage_class)
+    wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
     return answers.restoring(made)
 

@@ -2,17 +2,17 @@
 
 from bot.access import Right
 from bot.slack.card import Reply
-from bot.slack.parameters import ClusterName, TeamName, WholeNumber, Words
+from bot.slack.parameters import ClusterName, TeamName, Text, WholeNumber
 from bot.snapshots import schedule_answers as answers
 from bot.snapshots.schedule_card import UNSCHEDULE
-from bot.snapshots.scheduling import Wish, following
+from bot.snapshots.scheduling import ScheduleRequest, following
 from handlers.context import Context
 from handlers.snapshot import TEAM, ClaimName, KeepTime, snapshot
 
 __all__ = ["snapshot"]
 
 
-class Cron(Words):
+class Cron(Text):
     """A cron pattern."""
 
     word = "CRON"
@@ -26,7 +26,7 @@ class Cron(Words):
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     repeats=True,
-    into=Wish,
+    into=ScheduleRequest,
     examples=(
         'schedule imagenet "0 2 * * *" --keep 7d --max 14',
         'schedule imagenet "0 */6 * * *" --max 28',
@@ -38,7 +38,7 @@ class Cron(Words):
 @snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many to keep (14 without --keep)")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @snapshot.option("--team", TeamName(), help=TEAM)
-def schedule(ctx: Context, asked: Wish) -> Reply:
+def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     """Answers when they are taken; one card shows all of them."""
     ctx.team()
     row = ctx.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)

@@ -43,7 +43,7 @@ from bot.training.presets import presets_of, with_preset
 from bot.training.record import details
 from bot.training.renderer import people_of
 from bot.training.spans import times_of
-from bot.training.strangers import Stranger
+from bot.training.strangers import ExternalWorkload
 from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.button_values import row_of
@@ -163,7 +163,7 @@ def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the ca
 def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """The run's card, visible only to the caller."""
     found = _find(ctx, run)
-    if isinstance(found, Stranger):
+    if isinstance(found, ExternalWorkload):
         return Reply(card=stranger_card(found, ctx.now))
     return Reply(card=record_card(ctx, found))
 
@@ -249,7 +249,7 @@ def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str 
 def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What it waits for, since when, its position, and what would unblock it."""
     found = _find(ctx, run)
-    if isinstance(found, Stranger):
+    if isinstance(found, ExternalWorkload):
         return Reply(card=stranger_card(found, ctx.now))
     return Reply(card=why_card(found, people_of(ctx.session, found), ctx.now))
 
@@ -289,7 +289,7 @@ def click_resubmit(ctx: Context, run_id: str) -> Reply:
     return resubmitted(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
 
 
-def _find(ctx: Context, reference: Reference) -> Run | Stranger:
+def _find(ctx: Context, reference: Reference) -> Run | ExternalWorkload:
     """A run of the team, else the external workload of that name."""
     team = ctx.team()[0]
     try:

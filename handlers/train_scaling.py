@@ -5,7 +5,7 @@ from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
 from bot.training.card import requeue_button
-from bot.training.scaling import Offer
+from bot.training.scaling import RestartOffer
 from handlers.button_values import count_of, row_of
 from handlers.context import Context
 from handlers.train import of_run
@@ -25,7 +25,7 @@ def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply: 
     """Scales a run; or says why it would have to restart, with a button that does it."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
-    if isinstance(done, Offer):
+    if isinstance(done, RestartOffer):
         how = "To change its nodes, it has to wait in its queue again and restart from its last"
         lines = (plain(done.why), plain(f"{how} checkpoint, if it wrote one."))
         return Reply(lines, buttons=(requeue_button(found, nodes),))

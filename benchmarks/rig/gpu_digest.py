@@ -13,7 +13,7 @@ from bot.config import DIGEST_SECTIONS, Settings
 from bot.database.database import Database
 from bot.datasets.caches.usage import UsageService
 from bot.gpus.digests.card import digest_card
-from bot.gpus.digests.gathering import Gathering, Wish
+from bot.gpus.digests.gathering import DigestScope, Gathering
 from bot.gpus.digests.tables import Period
 from bot.gpus.usage import Window, latest
 
@@ -48,7 +48,7 @@ def _made(database: Database, gathering: Gathering, days: int) -> float:
     begun = time.perf_counter()
     window = Window(END - timedelta(days=days), END)
     period = Period.DAY if days == 1 else Period.WEEK
-    wish = Wish(window, period, "UTC", None, frozenset(DIGEST_SECTIONS))
+    wish = DigestScope(window, period, "UTC", None, frozenset(DIGEST_SECTIONS))
     figures = database.read(lambda session: gathering.figures(session, wish, END))
     card = digest_card(figures, (window.begun, window.ended, "UTC"))
     for chart in card.charts:

@@ -28,7 +28,7 @@ from bot.cluster.objects import (
 from bot.cluster.quantities import Quantity
 from bot.cluster.resources import HOLDERS, NODES, PODS
 from bot.database.columns import new_id
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 
 _GPU, _PER_NODE = "nvidia.com/gpu", 8
 
@@ -53,7 +53,7 @@ def runs(count: int, teams: int) -> list[Run]:
             spec=spec,
             asked_at=now,
             since=now,
-            phase=Phase.RUNNING,
+            phase=RunPhase.RUNNING,
         )
         for number in range(count)
     ]

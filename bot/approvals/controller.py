@@ -12,7 +12,7 @@ from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.slack.markup import Markup, join, person, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 
 
 class ApprovalController:
@@ -40,7 +40,7 @@ class ApprovalController:
             return Step(None)
         return Step(_next_look(approval, now), lambda session: self._save(session, row_id, now))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Nothing to show: no other system is called here."""
 
     def _save(self, session: Session, row_id: str, now: datetime) -> None:
@@ -58,8 +58,8 @@ class ApprovalController:
         if channel is None:
             return
         waiting = self._approvals.deciders(session, approval)
-        note = Note("reminder", (_reminder(approval, waiting),))
-        say_once(session, subject_of(approval), channel, note, now)
+        note = ThreadMessage("reminder", (_reminder(approval, waiting),))
+        post_once(session, subject_of(approval), channel, note, now)
 
 
 def _next_look(approval: Approval, now: datetime) -> datetime | None:

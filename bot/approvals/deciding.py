@@ -15,7 +15,7 @@ _MOST_DECIDERS = 10
 
 
 @dataclass(frozen=True)
-class Deciding:
+class RequestView:
     """What a card shows of a request: its state, its deciders and its buttons.
 
     `is_there` is true in channels where it is decided; only there are deciders and buttons set.
@@ -28,7 +28,7 @@ class Deciding:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestSubject:
     """What a request is about, and the channel it was made in."""
 
     kind: str
@@ -37,18 +37,18 @@ class Asked:
 
 
 def deciding(
-    session: Session, approvals: Approvals, settings: Settings, asked: Asked, channel: str
-) -> Deciding:
+    session: Session, approvals: Approvals, settings: Settings, asked: RequestSubject, channel: str
+) -> RequestView:
     """The state of the newest request about a subject, for a card in this channel."""
     is_there = is_decided_in(settings, asked.channel, channel)
     approval = approvals.of(session, asked.kind, asked.id)
     if approval is None:
-        return Deciding(is_there=is_there)
+        return RequestView(is_there=is_there)
     lines = approvals.lines(session, approval)
     if not is_there or approval.phase != ApprovalPhase.ASKED:
-        return Deciding(lines, is_there=is_there)
+        return RequestView(lines, is_there=is_there)
     deciders = tuple(approvals.deciders(session, approval)[:_MOST_DECIDERS])
-    return Deciding(lines, deciders, approvals.buttons(approval), is_there=True)
+    return RequestView(lines, deciders, approvals.buttons(approval), is_there=True)
 
 
 def places(settings: Settings, deciders: Sequence[str]) -> Sequence[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from bot.cluster.objects import ClusterObject, Part
+from bot.cluster.objects import ClusterObject, ObjectPart
 from bot.cluster.quantities import Quantity
 
 
-class AllowanceStatus(Part, frozen=True, kw_only=True):
+class AllowanceStatus(ObjectPart, frozen=True, kw_only=True):
     """What a namespace may have of each resource, and what it has."""
 
     hard: Mapping[str, Quantity] = {}

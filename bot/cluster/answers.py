@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from bot.cluster.objects import ClusterObject, ObjectMeta, Part
+from bot.cluster.objects import ClusterObject, ObjectMeta, ObjectPart
 from bot.cluster.quantities import Quantity
 from bot.errors import ClusterError
 from bot.masking import hide_secrets
@@ -32,41 +32,41 @@ _LOOKING = Lock()
 T = TypeVar("T")
 
 
-class ListMeta(Part, frozen=True, kw_only=True):
+class ListMeta(ObjectPart, frozen=True, kw_only=True):
     """Where a list stands in time, and where its next page starts."""
 
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class Page(Part, Generic[T], frozen=True, kw_only=True):
+class Page(ObjectPart, Generic[T], frozen=True, kw_only=True):
     """One page of a list."""
 
     metadata: ListMeta = ListMeta()
     items: tuple[T, ...] | None = None
 
 
-class WatchEvent(Part, frozen=True, kw_only=True):
+class WatchEvent(ObjectPart, frozen=True, kw_only=True):
     """One line of a watch."""
 
     type: str
     object: msgspec.Raw
 
 
-class Bookmark(Part, frozen=True, kw_only=True):
+class Bookmark(ObjectPart, frozen=True, kw_only=True):
     """A line that only says how far the watch is."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
-class StatusDetails(Part, frozen=True, kw_only=True):
+class StatusDetails(ObjectPart, frozen=True, kw_only=True):
     """What a Status is about."""
 
     name: str = ""
     retry_after_seconds: int = 0
 
 
-class Status(Part, frozen=True, kw_only=True):
+class Status(ObjectPart, frozen=True, kw_only=True):
     """The Status object of a failed request."""
 
     kind: str = ""

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from bot.cluster.objects import ClusterObject, Condition, Part, StatusMessage
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart, StatusMessage
 from bot.cluster.quantities import Quantity
 
 
-class ClaimResources(Part, frozen=True, kw_only=True):
+class ClaimResources(ObjectPart, frozen=True, kw_only=True):
     """How much storage a claim asks for."""
 
     requests: Mapping[str, Quantity] = {}
 
 
-class DataSource(Part, frozen=True, kw_only=True):
+class DataSource(ObjectPart, frozen=True, kw_only=True):
     """What a claim is to hold from the start; without a namespace it is the claim's own."""
 
     kind: str = ""
@@ -20,7 +20,7 @@ class DataSource(Part, frozen=True, kw_only=True):
     namespace: str = ""
 
 
-class ClaimSpec(Part, frozen=True, kw_only=True):
+class ClaimSpec(ObjectPart, frozen=True, kw_only=True):
     """What a claim asks for."""
 
     access_modes: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class ClaimSpec(Part, frozen=True, kw_only=True):
     data_source_ref: DataSource | None = None
 
 
-class ClaimStatus(Part, frozen=True, kw_only=True):
+class ClaimStatus(ObjectPart, frozen=True, kw_only=True):
     """What a claim got."""
 
     phase: str = ""
@@ -47,7 +47,7 @@ class PersistentVolumeClaim(ClusterObject, frozen=True, kw_only=True):
     status: ClaimStatus = ClaimStatus()
 
 
-class Requirement(Part, frozen=True, kw_only=True):
+class Requirement(ObjectPart, frozen=True, kw_only=True):
     """What a label of a node has to be."""
 
     key: str = ""
@@ -70,32 +70,32 @@ class Requirement(Part, frozen=True, kw_only=True):
                 return True
 
 
-class NodeTerm(Part, frozen=True, kw_only=True):
+class NodeTerm(ObjectPart, frozen=True, kw_only=True):
     """Requirements that one node has to meet together."""
 
     match_expressions: tuple[Requirement, ...] = ()
 
 
-class NodeChoice(Part, frozen=True, kw_only=True):
+class NodeChoice(ObjectPart, frozen=True, kw_only=True):
     """Terms of which a node has to meet one."""
 
     node_selector_terms: tuple[NodeTerm, ...] = ()
 
 
-class VolumeAffinity(Part, frozen=True, kw_only=True):
+class VolumeAffinity(ObjectPart, frozen=True, kw_only=True):
     """From which nodes a volume can be reached."""
 
     required: NodeChoice = NodeChoice()
 
 
-class SecretPlace(Part, frozen=True, kw_only=True):
+class SecretPlace(ObjectPart, frozen=True, kw_only=True):
     """Which Secret a driver reads."""
 
     name: str = ""
     namespace: str = ""
 
 
-class CsiSource(Part, frozen=True, kw_only=True):
+class CsiSource(ObjectPart, frozen=True, kw_only=True):
     """How a CSI driver knows a volume."""
 
     driver: str = ""
@@ -106,14 +106,14 @@ class CsiSource(Part, frozen=True, kw_only=True):
     node_publish_secret_ref: SecretPlace | None = None
 
 
-class NfsSource(Part, frozen=True, kw_only=True):
+class NfsSource(ObjectPart, frozen=True, kw_only=True):
     """An exported folder that the kubelet itself mounts."""
 
     server: str = ""
     path: str = ""
 
 
-class ClaimReference(Part, frozen=True, kw_only=True):
+class ClaimReference(ObjectPart, frozen=True, kw_only=True):
     """Which PVC a volume is bound to."""
 
     namespace: str = ""
@@ -121,7 +121,7 @@ class ClaimReference(Part, frozen=True, kw_only=True):
     uid: str = ""
 
 
-class VolumeSpec(Part, frozen=True, kw_only=True):
+class VolumeSpec(ObjectPart, frozen=True, kw_only=True):
     """What a volume is; without an affinity it can be reached from everywhere."""
 
     capacity: Mapping[str, Quantity] = {}
@@ -148,7 +148,7 @@ class PersistentVolume(ClusterObject, frozen=True, kw_only=True):
     status: VolumeStatus = VolumeStatus()
 
 
-class TopologyTerm(Part, frozen=True, kw_only=True):
+class TopologyTerm(ObjectPart, frozen=True, kw_only=True):
     """Where a class makes volumes, as requirements that hold together."""
 
     match_label_expressions: tuple[Requirement, ...] = ()

@@ -13,7 +13,7 @@ from bot.cluster.answers import decode, decode_page
 from bot.cluster.client import Client
 from bot.cluster.connection import Connection, Request
 from bot.cluster.following import Following, Listener
-from bot.cluster.objects import Part
+from bot.cluster.objects import ObjectPart
 from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import VISIBILITY, Resource
 from bot.cluster.watch import Pace, WatchState
@@ -58,13 +58,13 @@ WATCHED_ALONE: Mapping[Resource[Any], str] = {**_EVERYWHERE, resources.SYSTEM_PR
 WATCHED_WITH = {"kueue": WATCHED, "kai": WATCHED_WITH_KAI, "none": WATCHED_ALONE}
 
 
-class Verdict(Part, frozen=True, kw_only=True):
+class Verdict(ObjectPart, frozen=True, kw_only=True):
     """Whether something is allowed."""
 
     allowed: bool = False
 
 
-class Review(Part, frozen=True, kw_only=True):
+class Review(ObjectPart, frozen=True, kw_only=True):
     """The answer to a SelfSubjectAccessReview."""
 
     status: Verdict = Verdict()

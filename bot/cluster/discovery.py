@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.cluster.answers import decode
 from bot.cluster.connection import Connection, Request
-from bot.cluster.objects import Part
+from bot.cluster.objects import ObjectPart
 from bot.cluster.resources import Resource
 from bot.errors import ClusterError
 
@@ -14,13 +14,13 @@ FRESH_SECONDS = 600.0
 ABSENT_SECONDS = 30.0
 
 
-class GroupVersion(Part, frozen=True, kw_only=True):
+class GroupVersion(ObjectPart, frozen=True, kw_only=True):
     """One version."""
 
     version: str = ""
 
 
-class Group(Part, frozen=True, kw_only=True):
+class Group(ObjectPart, frozen=True, kw_only=True):
     """An API group."""
 
     versions: tuple[GroupVersion, ...] = ()

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from msgspec.structs import force_setattr
 
-from bot.cluster.objects import ClusterObject, Part
+from bot.cluster.objects import ClusterObject, ObjectPart
 from bot.masking import without_mentions
 
 
-class ObjectReference(Part, frozen=True, kw_only=True):
+class ObjectReference(ObjectPart, frozen=True, kw_only=True):
     """What an event is about."""
 
     kind: str = ""
@@ -17,7 +17,7 @@ class ObjectReference(Part, frozen=True, kw_only=True):
     uid: str = ""
 
 
-class EventSeries(Part, frozen=True, kw_only=True):
+class EventSeries(ObjectPart, frozen=True, kw_only=True):
     """An event that keeps happening."""
 
     count: int = 0

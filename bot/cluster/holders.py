@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Part, PodMeta, PodSpec
+from bot.cluster.objects import ClusterObject, ObjectPart, PodMeta, PodSpec
 
 
 class HolderSpec(PodSpec, frozen=True, kw_only=True):
@@ -12,7 +12,7 @@ class HolderSpec(PodSpec, frozen=True, kw_only=True):
     node_name: str = ""
 
 
-class HolderStatus(Part, frozen=True, kw_only=True):
+class HolderStatus(ObjectPart, frozen=True, kw_only=True):
     """How far it is."""
 
     phase: str = ""

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from bot.cluster.objects import ClusterObject, Condition, Part, StatusMessage
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart, StatusMessage
 from bot.cluster.quantities import Quantity
 
 LAST_START = "kai.scheduler/last-start-timestamp"
 LAST_EVICTION = "kai.scheduler/last-eviction-timestamp"
 
 
-class Share(Part, frozen=True, kw_only=True):
+class QueueResource(ObjectPart, frozen=True, kw_only=True):
     """What a queue may use of one resource; -1 is without limit, absent is 0."""
 
     quota: Quantity | None = None
@@ -18,15 +18,15 @@ class Share(Part, frozen=True, kw_only=True):
     over_quota_weight: Quantity | None = None
 
 
-class Resources(Part, frozen=True, kw_only=True):
+class Resources(ObjectPart, frozen=True, kw_only=True):
     """What a queue may use; cpu is in millicores, memory in units of 10^6 bytes."""
 
-    cpu: Share | None = None
-    memory: Share | None = None
-    gpu: Share | None = None
+    cpu: QueueResource | None = None
+    memory: QueueResource | None = None
+    gpu: QueueResource | None = None
 
 
-class QueueSpec(Part, frozen=True, kw_only=True):
+class QueueSpec(ObjectPart, frozen=True, kw_only=True):
     """What a queue may use, and which one it is part of."""
 
     display_name: str = ""
@@ -35,7 +35,7 @@ class QueueSpec(Part, frozen=True, kw_only=True):
     resources: Resources | None = None
 
 
-class QueueStatus(Part, frozen=True, kw_only=True):
+class QueueStatus(ObjectPart, frozen=True, kw_only=True):
     """What a queue and those below it use; a resource of which nothing is used is absent."""
 
     child_queues: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class SchedulingCondition(StatusMessage, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...] = ()
 
 
-class PodGroupResources(Part, frozen=True, kw_only=True):
+class PodGroupResources(ObjectPart, frozen=True, kw_only=True):
     """What the living pods of a PodGroup hold, and what they want with that included."""
 
     allocated: Mapping[str, Quantity] = {}
@@ -73,7 +73,7 @@ class PodGroupResources(Part, frozen=True, kw_only=True):
     requested: Mapping[str, Quantity] = {}
 
 
-class PodGroupStatus(Part, frozen=True, kw_only=True):
+class PodGroupStatus(ObjectPart, frozen=True, kw_only=True):
     """How a PodGroup stands; it has no scheduling condition once its pods have their places."""
 
     resources_status: PodGroupResources = PodGroupResources()
@@ -81,7 +81,7 @@ class PodGroupStatus(Part, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class PodGroupSpec(Part, frozen=True, kw_only=True):
+class PodGroupSpec(ObjectPart, frozen=True, kw_only=True):
     """What a PodGroup queues for."""
 
     queue: str = ""

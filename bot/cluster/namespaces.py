@@ -1,9 +1,9 @@
 """Namespaces, and what stands in them of which the bot only knows that it exists."""
 
-from bot.cluster.objects import ClusterObject, Part
+from bot.cluster.objects import ClusterObject, ObjectPart
 
 
-class NamespaceStatus(Part, frozen=True, kw_only=True):
+class NamespaceStatus(ObjectPart, frozen=True, kw_only=True):
     """Whether a namespace is Active or Terminating."""
 
     phase: str = ""

@@ -11,11 +11,11 @@ from bot.cluster.quantities import Quantity
 from bot.masking import without_mentions
 
 
-class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ObjectPart(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A piece of an object; unknown fields are dropped, absent ones have their default."""
 
 
-class StatusMessage(Part, frozen=True, kw_only=True):
+class StatusMessage(ObjectPart, frozen=True, kw_only=True):
     """Text of a server or a program that is safe to show: it mentions no one."""
 
     reason: str = ""
@@ -28,7 +28,7 @@ class StatusMessage(Part, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "reason", without_mentions(self.reason))
 
 
-class OwnerReference(Part, frozen=True, kw_only=True):
+class OwnerReference(ObjectPart, frozen=True, kw_only=True):
     """Who an object belongs to."""
 
     api_version: str = ""
@@ -38,7 +38,7 @@ class OwnerReference(Part, frozen=True, kw_only=True):
     controller: bool = False
 
 
-class ObjectMeta(Part, frozen=True, kw_only=True):
+class ObjectMeta(ObjectPart, frozen=True, kw_only=True):
     """What every object has."""
 
     name: str = ""
@@ -60,7 +60,7 @@ class PodMeta(ObjectMeta, frozen=True, kw_only=True):
     annotations: Known = {}
 
 
-class ClusterObject(Part, frozen=True, kw_only=True):
+class ClusterObject(ObjectPart, frozen=True, kw_only=True):
     """Any object: its metadata, and short ways to what is asked most."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -113,26 +113,26 @@ def has_condition(conditions: Sequence[Condition], type_: str) -> bool:
     return condition is not None and condition.true
 
 
-class Requirements(Part, frozen=True, kw_only=True):
+class Requirements(ObjectPart, frozen=True, kw_only=True):
     """What a container asks for: resource name to amount."""
 
     requests: Mapping[str, Quantity] = {}
 
 
-class Container(Part, frozen=True, kw_only=True):
+class Container(ObjectPart, frozen=True, kw_only=True):
     """A container as its pod wants it."""
 
     name: str = ""
     resources: Requirements = Requirements()
 
 
-class SchedulingGate(Part, frozen=True, kw_only=True):
+class SchedulingGate(ObjectPart, frozen=True, kw_only=True):
     """A scheduling gate: the pod is not scheduled until it is removed."""
 
     name: str = ""
 
 
-class PodSpec(Part, frozen=True, kw_only=True):
+class PodSpec(ObjectPart, frozen=True, kw_only=True):
     """What the pods of a template want."""
 
     scheduling_gates: tuple[SchedulingGate, ...] = ()
@@ -144,26 +144,26 @@ class PodSpec(Part, frozen=True, kw_only=True):
         return sum((amount for amount in amounts if amount is not None), Decimal(0))
 
 
-class ClaimSource(Part, frozen=True, kw_only=True):
+class ClaimSource(ObjectPart, frozen=True, kw_only=True):
     """The PVC behind a volume."""
 
     claim_name: str = ""
 
 
-class Volume(Part, frozen=True, kw_only=True):
+class PodVolume(ObjectPart, frozen=True, kw_only=True):
     """A volume of a pod, if a PVC is behind it."""
 
     persistent_volume_claim: ClaimSource | None = None
 
 
-class PlacedPodSpec(Part, frozen=True, kw_only=True):
+class PlacedPodSpec(ObjectPart, frozen=True, kw_only=True):
     """Where a pod is and what it mounts. What it asks for is known from what made it.
 
     There may be ten thousand: to read the amounts of each would take as long as all the rest.
     """
 
     node_name: str = ""
-    volumes: tuple[Volume, ...] = ()
+    volumes: tuple[PodVolume, ...] = ()
 
     @property
     def claims(self) -> frozenset[str]:
@@ -172,17 +172,17 @@ class PlacedPodSpec(Part, frozen=True, kw_only=True):
         return frozenset(source.claim_name for source in sources if source is not None)
 
 
-class PodTemplate(Part, frozen=True, kw_only=True):
+class PodTemplate(ObjectPart, frozen=True, kw_only=True):
     """The pods that something makes."""
 
     spec: PodSpec = PodSpec()
 
 
-class Waiting(StatusMessage, frozen=True, kw_only=True):
+class ContainerWaiting(StatusMessage, frozen=True, kw_only=True):
     """Why a container has not started."""
 
 
-class Running(Part, frozen=True, kw_only=True):
+class Running(ObjectPart, frozen=True, kw_only=True):
     """Since when a container runs."""
 
     started_at: datetime | None = None
@@ -197,15 +197,15 @@ class Terminated(StatusMessage, frozen=True, kw_only=True):
     finished_at: datetime | None = None
 
 
-class ContainerState(Part, frozen=True, kw_only=True):
+class ContainerState(ObjectPart, frozen=True, kw_only=True):
     """One of the three is set, or none while nothing is known."""
 
-    waiting: Waiting | None = None
+    waiting: ContainerWaiting | None = None
     running: Running | None = None
     terminated: Terminated | None = None
 
 
-class ContainerStatus(Part, frozen=True, kw_only=True):
+class ContainerStatus(ObjectPart, frozen=True, kw_only=True):
     """How a container is doing."""
 
     name: str = ""
@@ -234,7 +234,7 @@ class Pod(ClusterObject, frozen=True, kw_only=True):
     status: PodStatus = PodStatus()
 
 
-class JobSpec(Part, frozen=True, kw_only=True):
+class JobSpec(ObjectPart, frozen=True, kw_only=True):
     """What a batch/v1 Job wants."""
 
     suspend: bool = False
@@ -246,7 +246,7 @@ class JobSpec(Part, frozen=True, kw_only=True):
     template: PodTemplate = PodTemplate()
 
 
-class JobStatus(Part, frozen=True, kw_only=True):
+class JobStatus(ObjectPart, frozen=True, kw_only=True):
     """How far a batch/v1 Job is; `active` counts pods that still wait too, `ready` does not."""
 
     active: int = 0
@@ -265,7 +265,7 @@ class Job(ClusterObject, frozen=True, kw_only=True):
     status: JobStatus = JobStatus()
 
 
-class Taint(Part, frozen=True, kw_only=True):
+class Taint(ObjectPart, frozen=True, kw_only=True):
     """What keeps pods off a node."""
 
     key: str = ""
@@ -273,7 +273,7 @@ class Taint(Part, frozen=True, kw_only=True):
     effect: str = ""
 
 
-class NodeSpec(Part, frozen=True, kw_only=True):
+class NodeSpec(ObjectPart, frozen=True, kw_only=True):
     """What an administrator said about a node, and which machine it is to its cloud."""
 
     provider_id: str = msgspec.field(default="", name="providerID")
@@ -281,7 +281,7 @@ class NodeSpec(Part, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
 
 
-class NodeStatus(Part, frozen=True, kw_only=True):
+class NodeStatus(ObjectPart, frozen=True, kw_only=True):
     """What a node has and how it is."""
 
     allocatable: Mapping[str, Quantity] = {}

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.cluster.objects import ClusterObject, Condition, Part
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart
 
 
-class RunPolicy(Part, frozen=True, kw_only=True):
+class RunPolicy(ObjectPart, frozen=True, kw_only=True):
     """How the pods of an MPIJob or PyTorchJob are treated as a whole."""
 
     suspend: bool = False
@@ -14,13 +14,13 @@ class RunPolicy(Part, frozen=True, kw_only=True):
     backoff_limit: int | None = None
 
 
-class ReplicaSpec(Part, frozen=True, kw_only=True):
+class ReplicaSpec(ObjectPart, frozen=True, kw_only=True):
     """How many pods of one role are wanted."""
 
     replicas: int | None = None
 
 
-class KubeflowJobSpec(Part, frozen=True, kw_only=True):
+class KubeflowJobSpec(ObjectPart, frozen=True, kw_only=True):
     """What an MPIJob or PyTorchJob wants."""
 
     run_policy: RunPolicy = RunPolicy()
@@ -33,7 +33,7 @@ class KubeflowJobSpec(Part, frozen=True, kw_only=True):
         return found.replicas if found else None
 
 
-class ReplicaStatus(Part, frozen=True, kw_only=True):
+class ReplicaStatus(ObjectPart, frozen=True, kw_only=True):
     """How many pods of one role are how far."""
 
     active: int = 0
@@ -41,7 +41,7 @@ class ReplicaStatus(Part, frozen=True, kw_only=True):
     failed: int = 0
 
 
-class KubeflowJobStatus(Part, frozen=True, kw_only=True):
+class KubeflowJobStatus(ObjectPart, frozen=True, kw_only=True):
     """How far an MPIJob or PyTorchJob is; conditions that no longer hold stay, as False."""
 
     conditions: tuple[Condition, ...] = ()
@@ -57,14 +57,14 @@ class KubeflowJob(ClusterObject, frozen=True, kw_only=True):
     status: KubeflowJobStatus = KubeflowJobStatus()
 
 
-class TrainJobSpec(Part, frozen=True, kw_only=True):
+class TrainJobSpec(ObjectPart, frozen=True, kw_only=True):
     """What a TrainJob wants."""
 
     suspend: bool = False
     active_deadline_seconds: int | None = None
 
 
-class ChildJobStatus(Part, frozen=True, kw_only=True):
+class ChildJobStatus(ObjectPart, frozen=True, kw_only=True):
     """How far one group of a TrainJob's Jobs is."""
 
     name: str = ""
@@ -74,7 +74,7 @@ class ChildJobStatus(Part, frozen=True, kw_only=True):
     failed: int = 0
 
 
-class TrainJobStatus(Part, frozen=True, kw_only=True):
+class TrainJobStatus(ObjectPart, frozen=True, kw_only=True):
     """How far a TrainJob is; no condition says that it runs."""
 
     conditions: tuple[Condition, ...] = ()

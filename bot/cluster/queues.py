@@ -9,11 +9,18 @@ from decimal import Decimal
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Condition, Part, PodTemplate, StatusMessage, Taint
+from bot.cluster.objects import (
+    ClusterObject,
+    Condition,
+    ObjectPart,
+    PodTemplate,
+    StatusMessage,
+    Taint,
+)
 from bot.cluster.quantities import Quantity
 
 
-class ResourceQuota(Part, frozen=True, kw_only=True):
+class ResourceQuota(ObjectPart, frozen=True, kw_only=True):
     """What a queue or cohort may use of one resource of one flavor."""
 
     name: str = ""
@@ -22,21 +29,21 @@ class ResourceQuota(Part, frozen=True, kw_only=True):
     lending_limit: Quantity | None = None
 
 
-class FlavorQuotas(Part, frozen=True, kw_only=True):
+class FlavorQuotas(ObjectPart, frozen=True, kw_only=True):
     """The quotas of one flavor."""
 
     name: str = ""
     resources: tuple[ResourceQuota, ...] = ()
 
 
-class ResourceGroup(Part, frozen=True, kw_only=True):
+class ResourceGroup(ObjectPart, frozen=True, kw_only=True):
     """Resources that are always taken from the same flavor."""
 
     covered_resources: tuple[str, ...] = ()
     flavors: tuple[FlavorQuotas, ...] = ()
 
 
-class ResourceUsage(Part, frozen=True, kw_only=True):
+class ResourceUsage(ObjectPart, frozen=True, kw_only=True):
     """How much of one resource is taken; `borrowed` is the part above the nominal quota."""
 
     name: str = ""
@@ -44,27 +51,27 @@ class ResourceUsage(Part, frozen=True, kw_only=True):
     borrowed: Quantity = Quantity.of(0)
 
 
-class FlavorUsage(Part, frozen=True, kw_only=True):
+class FlavorUsage(ObjectPart, frozen=True, kw_only=True):
     """How much of one flavor is taken."""
 
     name: str = ""
     resources: tuple[ResourceUsage, ...] = ()
 
 
-class FairSharing(Part, frozen=True, kw_only=True):
+class FairSharing(ObjectPart, frozen=True, kw_only=True):
     """A queue's weight when surplus is shared."""
 
     weight: Quantity | None = None
 
 
-class BorrowWithinCohort(Part, frozen=True, kw_only=True):
+class BorrowWithinCohort(ObjectPart, frozen=True, kw_only=True):
     """Whether a queue that borrows may preempt others."""
 
     policy: str = "Never"
     max_priority_threshold: int | None = None
 
 
-class Preemption(Part, frozen=True, kw_only=True):
+class Preemption(ObjectPart, frozen=True, kw_only=True):
     """Which queues' workloads a queue may preempt."""
 
     reclaim_within_cohort: str = "Never"
@@ -72,7 +79,7 @@ class Preemption(Part, frozen=True, kw_only=True):
     borrow_within_cohort: BorrowWithinCohort | None = None
 
 
-class ClusterQueueSpec(Part, frozen=True, kw_only=True):
+class ClusterQueueSpec(ObjectPart, frozen=True, kw_only=True):
     """What a ClusterQueue may use."""
 
     cohort_name: str = ""
@@ -89,7 +96,7 @@ class ClusterQueueSpec(Part, frozen=True, kw_only=True):
         return self.cohort_name or self.cohort_v1beta1
 
 
-class ClusterQueueStatus(Part, frozen=True, kw_only=True):
+class ClusterQueueStatus(ObjectPart, frozen=True, kw_only=True):
     """What a ClusterQueue uses; `flavors_usage` counts admitted workloads only."""
 
     flavors_usage: tuple[FlavorUsage, ...] = ()
@@ -107,14 +114,14 @@ class ClusterQueue(ClusterObject, frozen=True, kw_only=True):
     status: ClusterQueueStatus = ClusterQueueStatus()
 
 
-class LocalQueueSpec(Part, frozen=True, kw_only=True):
+class LocalQueueSpec(ObjectPart, frozen=True, kw_only=True):
     """The ClusterQueue of a LocalQueue."""
 
     cluster_queue: str = ""
     stop_policy: str = "None"
 
 
-class LocalQueueStatus(Part, frozen=True, kw_only=True):
+class LocalQueueStatus(ObjectPart, frozen=True, kw_only=True):
     """The status of a LocalQueue."""
 
     flavors_usage_v1beta2: tuple[FlavorUsage, ...] = msgspec.field(default=(), name="flavorsUsage")
@@ -138,7 +145,7 @@ class LocalQueue(ClusterObject, frozen=True, kw_only=True):
     status: LocalQueueStatus = LocalQueueStatus()
 
 
-class CohortSpec(Part, frozen=True, kw_only=True):
+class CohortSpec(ObjectPart, frozen=True, kw_only=True):
     """A cohort's parent, and what it owns beyond its queues."""
 
     parent_name: str = ""
@@ -157,7 +164,7 @@ class Cohort(ClusterObject, frozen=True, kw_only=True):
     spec: CohortSpec = CohortSpec()
 
 
-class Toleration(Part, frozen=True, kw_only=True):
+class Toleration(ObjectPart, frozen=True, kw_only=True):
     """A toleration, which lets pods run on nodes with a taint."""
 
     key: str = ""
@@ -166,7 +173,7 @@ class Toleration(Part, frozen=True, kw_only=True):
     effect: str = ""
 
 
-class ResourceFlavorSpec(Part, frozen=True, kw_only=True):
+class ResourceFlavorSpec(ObjectPart, frozen=True, kw_only=True):
     """The nodes of a flavor."""
 
     node_labels: Mapping[str, str] = {}
@@ -187,7 +194,7 @@ class WorkloadPriorityClass(ClusterObject, frozen=True, kw_only=True):
     description: str = ""
 
 
-class PodSet(Part, frozen=True, kw_only=True):
+class PodSet(ObjectPart, frozen=True, kw_only=True):
     """Equal pods of a workload."""
 
     name: str = "main"
@@ -200,14 +207,14 @@ class PodSet(Part, frozen=True, kw_only=True):
         return self.template.spec.requested(resource) * self.count
 
 
-class PriorityClassRef(Part, frozen=True, kw_only=True):
+class PriorityClassRef(ObjectPart, frozen=True, kw_only=True):
     """Where a workload's priority comes from."""
 
     kind: str = ""
     name: str = ""
 
 
-class WorkloadSpec(Part, frozen=True, kw_only=True):
+class WorkloadSpec(ObjectPart, frozen=True, kw_only=True):
     """What a workload wants; Kueue stops it when `active` is false."""
 
     queue_name: str = ""
@@ -226,7 +233,7 @@ class WorkloadSpec(Part, frozen=True, kw_only=True):
         )
 
 
-class PodSetAssignment(Part, frozen=True, kw_only=True):
+class PodSetAssignment(ObjectPart, frozen=True, kw_only=True):
     """The assignment of one pod set: flavor and amount per resource."""
 
     name: str = "main"
@@ -235,14 +242,14 @@ class PodSetAssignment(Part, frozen=True, kw_only=True):
     resource_usage: Mapping[str, Quantity] = {}
 
 
-class Admission(Part, frozen=True, kw_only=True):
+class Admission(ObjectPart, frozen=True, kw_only=True):
     """Where a workload's quota was reserved."""
 
     cluster_queue: str = ""
     pod_set_assignments: tuple[PodSetAssignment, ...] = ()
 
 
-class RequeueState(Part, frozen=True, kw_only=True):
+class RequeueState(ObjectPart, frozen=True, kw_only=True):
     """How often an evicted workload went back to its queue."""
 
     count: int = 0
@@ -255,7 +262,7 @@ class AdmissionCheckState(StatusMessage, frozen=True, kw_only=True):
     state: str = "Pending"
 
 
-class WorkloadStatus(Part, frozen=True, kw_only=True):
+class WorkloadStatus(ObjectPart, frozen=True, kw_only=True):
     """The status of a workload."""
 
     conditions: tuple[Condition, ...] = ()

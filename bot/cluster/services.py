@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.cluster.objects import ClusterObject, Condition, Part
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart
 
 
 class Service(ClusterObject, frozen=True, kw_only=True):
@@ -13,26 +13,26 @@ class Ingress(ClusterObject, frozen=True, kw_only=True):
     """An Ingress."""
 
 
-class TemplateMeta(Part, frozen=True, kw_only=True):
+class TemplateMeta(ObjectPart, frozen=True, kw_only=True):
     """What the pods of a Deployment have."""
 
     annotations: Mapping[str, str] = {}
 
 
-class PodTemplate(Part, frozen=True, kw_only=True):
+class PodTemplate(ObjectPart, frozen=True, kw_only=True):
     """The pod template of a Deployment; changing it restarts all of its pods."""
 
     metadata: TemplateMeta = TemplateMeta()
 
 
-class DeploymentSpec(Part, frozen=True, kw_only=True):
+class DeploymentSpec(ObjectPart, frozen=True, kw_only=True):
     """The spec of a Deployment: its number of pods and their template."""
 
     replicas: int = 1
     template: PodTemplate = PodTemplate()
 
 
-class DeploymentStatus(Part, frozen=True, kw_only=True):
+class DeploymentStatus(ObjectPart, frozen=True, kw_only=True):
     """The status of a Deployment, as of `observed_generation`."""
 
     observed_generation: int = 0

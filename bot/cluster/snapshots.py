@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, ObjectMeta, Part, StatusMessage
+from bot.cluster.objects import ClusterObject, ObjectMeta, ObjectPart, StatusMessage
 from bot.cluster.quantities import Quantity
 
 
@@ -14,13 +14,13 @@ class SnapshotMeta(ObjectMeta, frozen=True, kw_only=True):
     finalizers: tuple[str, ...] = ()
 
 
-class SnapshotSource(Part, frozen=True, kw_only=True):
+class SnapshotSource(ObjectPart, frozen=True, kw_only=True):
     """What a snapshot is of."""
 
     persistent_volume_claim_name: str = ""
 
 
-class SnapshotSpec(Part, frozen=True, kw_only=True):
+class SnapshotSpec(ObjectPart, frozen=True, kw_only=True):
     """What a snapshot is to be."""
 
     source: SnapshotSource = SnapshotSource()
@@ -33,7 +33,7 @@ class SnapshotError(StatusMessage, frozen=True, kw_only=True):
     time: datetime | None = None
 
 
-class SnapshotStatus(Part, frozen=True, kw_only=True):
+class SnapshotStatus(ObjectPart, frozen=True, kw_only=True):
     """How far a snapshot is; all of it is missing at first.
 
     `creation_time` is the moment that it shows, `restore_size` in bytes what a volume made from
@@ -60,7 +60,7 @@ class VolumeSnapshot(ClusterObject, frozen=True, kw_only=True):
         return self.spec.source.persistent_volume_claim_name
 
 
-class SnapshotReference(Part, frozen=True, kw_only=True):
+class SnapshotReference(ObjectPart, frozen=True, kw_only=True):
     """Which snapshot a content belongs to."""
 
     namespace: str = ""
@@ -68,13 +68,13 @@ class SnapshotReference(Part, frozen=True, kw_only=True):
     uid: str = ""
 
 
-class ContentSource(Part, frozen=True, kw_only=True):
+class ContentSource(ObjectPart, frozen=True, kw_only=True):
     """What a content was made from; `snapshot_handle` where the store had the snapshot already."""
 
     snapshot_handle: str = ""
 
 
-class ContentSpec(Part, frozen=True, kw_only=True):
+class ContentSpec(ObjectPart, frozen=True, kw_only=True):
     """What a content is of, and whether the store's own snapshot goes with it."""
 
     volume_snapshot_ref: SnapshotReference = SnapshotReference()
@@ -85,7 +85,7 @@ class ContentSpec(Part, frozen=True, kw_only=True):
     source: ContentSource = ContentSource()
 
 
-class ContentStatus(Part, frozen=True, kw_only=True):
+class ContentStatus(ObjectPart, frozen=True, kw_only=True):
     """The status of a content: the snapshot's handle in the driver."""
 
     snapshot_handle: str = ""
@@ -115,13 +115,13 @@ class VolumeSnapshotClass(ClusterObject, frozen=True, kw_only=True):
         return self.metadata.annotations.get(labels.DEFAULT_SNAPSHOT_CLASS) == "true"
 
 
-class ScheduleSelector(Part, frozen=True, kw_only=True):
+class ScheduleSelector(ObjectPart, frozen=True, kw_only=True):
     """Which PVCs snapscheduler takes snapshots of, by their labels."""
 
     match_labels: Mapping[str, str] = {}
 
 
-class SnapshotScheduleSpec(Part, frozen=True, kw_only=True):
+class SnapshotScheduleSpec(ObjectPart, frozen=True, kw_only=True):
     """When snapscheduler takes snapshots, and of what."""
 
     schedule: str = ""

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from bot.cluster.objects import ClusterObject, Part
+from bot.cluster.objects import ClusterObject, ObjectPart
 
 
-class VolumeConfig(Part, frozen=True, kw_only=True):
+class VolumeConfig(ObjectPart, frozen=True, kw_only=True):
     """How Trident finds a volume; `share_source_volume` is the one that it only shows again."""
 
     internal_id: str = msgspec.field(name="internalID", default="")

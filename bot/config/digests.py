@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.functional_validators import AfterValidator
 
-from bot.config.kinds import Kind, TimeZone
+from bot.config.kinds import TextCheck, TimeZone
 from bot.config.section import Section
 
 TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 TimeOfDay = Annotated[
-    str, AfterValidator(Kind("a time of day like 09:00, in quotes", TIME_OF_DAY.fullmatch))
+    str, AfterValidator(TextCheck("a time of day like 09:00, in quotes", TIME_OF_DAY.fullmatch))
 ]
 DigestSection = Literal[
     "teams", "idle", "queue", "failures", "hardware", "overrides", "caches", "anf", "days", "hours"

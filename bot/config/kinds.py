@@ -21,7 +21,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 @dataclass(frozen=True)
-class Kind:
+class TextCheck:
     """A check of a text value; `words` describe a valid one."""
 
     words: str
@@ -35,7 +35,7 @@ class Kind:
 
 
 def _shape(words: str, pattern: str) -> AfterValidator:
-    return AfterValidator(Kind(words, re.compile(pattern).fullmatch))
+    return AfterValidator(TextCheck(words, re.compile(pattern).fullmatch))
 
 
 def _duration(value: object) -> object:
@@ -123,9 +123,9 @@ Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Keep = Annotated[
     timedelta | Literal["off"],
     BeforeValidator(_keep),
-    AfterValidator(Kind("a duration like 8h, or off", bool)),
+    AfterValidator(TextCheck("a duration like 8h, or off", bool)),
 ]
-Size = Annotated[int, BeforeValidator(_size), AfterValidator(Kind("a size like 500Gi", bool))]
+Size = Annotated[int, BeforeValidator(_size), AfterValidator(TextCheck("a size like 500Gi", bool))]
 UserId = Annotated[str, _shape("a Slack user id like U012ABCDEF", r"[UW][A-Z0-9]+")]
 GroupId = Annotated[str, _shape("a Slack user group id like S012ABCDEF", r"S[A-Z0-9]+")]
 ChannelId = Annotated[str, _shape("a Slack channel id like C012ABCDEF", r"[CGD][A-Z0-9]+")]
@@ -164,22 +164,24 @@ CommandPrefix = Annotated[
     _shape("empty, or lower-case letters, digits and hyphens like qm", r"([a-z][a-z0-9-]{0,15})?"),
 ]
 Address = Annotated[
-    str, AfterValidator(Kind("an address and a port like 0.0.0.0:8080", _is_address))
+    str, AfterValidator(TextCheck("an address and a port like 0.0.0.0:8080", _is_address))
 ]
-TimeZone = Annotated[str, AfterValidator(Kind("a time zone like Europe/Berlin or UTC", _is_zone))]
+TimeZone = Annotated[
+    str, AfterValidator(TextCheck("a time zone like Europe/Berlin or UTC", _is_zone))
+]
 ApiUrl = Annotated[
     str,
-    AfterValidator(Kind("a URL like https://slack.com/api/", is_http)),
+    AfterValidator(TextCheck("a URL like https://slack.com/api/", is_http)),
     AfterValidator(with_slash),
 ]
 StoreUrl = Annotated[
     str,
-    AfterValidator(Kind("an address like https://grid.example.com:8082", _is_endpoint)),
+    AfterValidator(TextCheck("an address like https://grid.example.com:8082", _is_endpoint)),
 ]
 PrometheusUrl = Annotated[
     str,
     AfterValidator(
-        Kind("the address of a Prometheus, like http://prometheus.monitoring:9090", _is_open)
+        TextCheck("the address of a Prometheus, like http://prometheus.monitoring:9090", _is_open)
     ),
 ]
 Region = Annotated[
@@ -203,10 +205,12 @@ BucketUrl = Annotated[
     ),
     AfterValidator(with_slash),
 ]
-PlaceUrl = Annotated[str, AfterValidator(Kind(WORDS, is_place)), AfterValidator(with_slash)]
+PlaceUrl = Annotated[str, AfterValidator(TextCheck(WORDS, is_place)), AfterValidator(with_slash)]
 LoopbackUrl = Annotated[
     str,
-    AfterValidator(Kind("a URL on this machine like http://127.0.0.1:9000/clock", is_loopback)),
+    AfterValidator(
+        TextCheck("a URL on this machine like http://127.0.0.1:9000/clock", is_loopback)
+    ),
 ]
 SubscriptionId = Annotated[
     str,
@@ -225,13 +229,15 @@ AccountName = Annotated[
 ArmAddress = Annotated[
     str,
     AfterValidator(
-        Kind("the address of Resource Manager, like https://management.azure.com", _is_arm)
+        TextCheck("the address of Resource Manager, like https://management.azure.com", _is_arm)
     ),
     AfterValidator(lambda value: value.rstrip("/")),
 ]
 Pattern = Annotated[
     str,
     AfterValidator(
-        Kind(r"a regular expression with exactly one group, like acc=([0-9.]+)", _has_one_group)
+        TextCheck(
+            r"a regular expression with exactly one group, like acc=([0-9.]+)", _has_one_group
+        )
     ),
 ]

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bot.config.explaining import explanations
-from bot.config.kinds import Kind
+from bot.config.kinds import TextCheck
 from bot.config.models import Settings
 from bot.durations import format_duration
 
@@ -101,7 +101,7 @@ def _value(field: FieldInfo) -> str:
 
 def _words(metadata: Iterable[Any]) -> str:
     kinds = (getattr(item, "func", None) for item in metadata)
-    return next((kind.words for kind in kinds if isinstance(kind, Kind)), "")
+    return next((kind.words for kind in kinds if isinstance(kind, TextCheck)), "")
 
 
 def _type(annotation: Any) -> str:

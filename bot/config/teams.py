@@ -7,13 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, StringConstraints, model_validator
 from pydantic.functional_validators import AfterValidator
 
-from bot.config.kinds import ChannelId, Duration, Keep, Kind, Name, TimeZone
+from bot.config.kinds import ChannelId, Duration, Keep, Name, TextCheck, TimeZone
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
 
 _TYPE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 TypeName = Annotated[
-    str, AfterValidator(Kind("a GPU type as /quota status shows it, like h100", _TYPE.fullmatch))
+    str,
+    AfterValidator(TextCheck("a GPU type as /quota status shows it, like h100", _TYPE.fullmatch)),
 ]
 KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl"]
 OpenKind = Literal["sync", "nccl"]

@@ -19,8 +19,8 @@ from bot.database.prepared import session_on
 from bot.database.savepoints import done_each
 from bot.database.topics import TOPICS
 from bot.errors import DatabaseError
-from bot.tried import tried
-from bot.turns import Courtesy, Turns
+from bot.tried import captured
+from bot.turns import ForegroundGate, PriorityLock
 
 __all__ = ["Database", "Session"]
 
@@ -48,11 +48,11 @@ class Database:
     committed transaction touched. `courtesy` is how work in the background gives way to people.
     """
 
-    def __init__(self, url: str, courtesy: Courtesy | None = None) -> None:
-        self.courtesy = courtesy or Courtesy()
+    def __init__(self, url: str, courtesy: ForegroundGate | None = None) -> None:
+        self.courtesy = courtesy or ForegroundGate()
         self._write, self._read = engines(url)
         self.is_sqlite = self._write.dialect.name == "sqlite"
-        self._turns = Turns()
+        self._turns = PriorityLock()
         self._commits = 0
         self._listeners: list[Callable[[frozenset[str]], None]] = []
 
@@ -65,7 +65,7 @@ class Database:
         written unless the error says otherwise.
         """
         if deadline is None:
-            self.courtesy.give_way()
+            self.courtesy.yield_to_foreground()
         limit = deadline if deadline is not None else time.monotonic() + PATIENCE_SECONDS
         result = self._repeated(work, limit, hurried=deadline is not None)
         if deadline is None and self._commits >= _COMMITS_BETWEEN_CHECKPOINTS:
@@ -82,14 +82,14 @@ class Database:
         if len(works) > 1 and self.is_sqlite:
             done = partial(done_each, works=[work for work, _ in works])
             limit = min(limit for _, limit in works)
-            at_once = tried(partial(self.transaction, done, deadline=limit))
+            at_once = captured(partial(self.transaction, done, deadline=limit))
             if at_once.exception() is None:
                 return at_once.result()
             log.warning(
                 "commands are committed one by one", kind=type(at_once.exception()).__name__
             )
         return [
-            tried(partial(self.transaction, work, deadline=deadline)) for work, deadline in works
+            captured(partial(self.transaction, work, deadline=deadline)) for work, deadline in works
         ]
 
     def read(self, work: Work[T]) -> T:

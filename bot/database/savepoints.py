@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from bot.database.prepared import Prepared, connection_of, session_on
 from bot.database.topics import TOPICS, touch
-from bot.tried import tried
+from bot.tried import captured
 
 T = TypeVar("T")
 Work = Callable[[Session], T]
@@ -31,7 +31,7 @@ def done_each(session: Session, works: Sequence[Work[T]]) -> "list[Future[T]]":
 
 
 def _done(session: Session, work: Work[T]) -> "Future[T]":
-    future = tried(partial(_in_savepoint, session, work))
+    future = captured(partial(_in_savepoint, session, work))
     error = future.exception()
     # When the transaction has ended, its savepoint has too, and giving it back fails like this.
     if isinstance(error, SQLAlchemyError):

@@ -14,7 +14,7 @@ from bot.errors import NotAllowedError
 _MORE = "A platform admin sets the places of teams in stores.NAME.places of quartermaster.yaml."
 
 
-class Use(NamedTuple):
+class StoreUse(NamedTuple):
     """A place in a store that a team reads from or writes to."""
 
     team: str
@@ -23,7 +23,7 @@ class Use(NamedTuple):
     is_writing: bool = False
 
 
-def refusal(settings: Settings, use: Use) -> NotAllowedError | None:
+def refusal(settings: Settings, use: StoreUse) -> NotAllowedError | None:
     """The error if the settings do not let a team use a place, else None."""
     why = ambiguous(use.place) or _reserved(settings, use.place)
     if why is None and _granted(settings, use) is None:
@@ -40,7 +40,7 @@ def insist(why: NotAllowedError | None) -> None:
 
 
 def reading_refusal(
-    session: Session, settings: Settings, use: Use, dataset_id: str | None = None
+    session: Session, settings: Settings, use: StoreUse, dataset_id: str | None = None
 ) -> NotAllowedError | None:
     """The error if a team may not read a place, else None.
 
@@ -62,13 +62,13 @@ def reading_refusal(
 
 def of_version(session: Session, settings: Settings, version: Version) -> NotAllowedError | None:
     """The error if the source of a version may no longer be read, else None."""
-    use = Use(version.team, version.store, version.source)
+    use = StoreUse(version.team, version.store, version.source)
     return reading_refusal(session, settings, use, version.dataset_id)
 
 
 def of_dataset(session: Session, settings: Settings, dataset: Dataset) -> NotAllowedError | None:
     """The error if the source of a dataset may no longer be read, else None."""
-    use = Use(dataset.team, dataset.store, dataset.source)
+    use = StoreUse(dataset.team, dataset.store, dataset.source)
     return reading_refusal(session, settings, use, dataset.id)
 
 
@@ -84,7 +84,7 @@ def stores_of(settings: Settings, team: str, *, is_writing: bool) -> list[str]:
     return [name for name in settings.stores if _places(settings, name, team, is_writing)]
 
 
-def stores_with(settings: Settings, use: Use) -> list[str]:
+def stores_with(settings: Settings, use: StoreUse) -> list[str]:
     """The stores in which the team may use that place; the store of `use` is ignored."""
     each_use = (use._replace(store=name) for name in settings.stores)
     return [each.store for each in each_use if _granted(settings, each) is not None]
@@ -110,7 +110,7 @@ def _reserved(settings: Settings, place: str) -> NotAllowedError | None:
     )
 
 
-def _granted(settings: Settings, use: Use) -> str | None:
+def _granted(settings: Settings, use: StoreUse) -> str | None:
     """The narrowest place in the settings that lets a team use its place; None without one."""
     meant = Location.of(use.place)
     places = _places(settings, use.store, use.team, use.is_writing)
@@ -130,7 +130,7 @@ def _shared(settings: Settings, store: str) -> tuple[str, ...]:
 
 
 def _unreadable(
-    session: Session, use: Use, granted: str, dataset_id: str | None
+    session: Session, use: StoreUse, granted: str, dataset_id: str | None
 ) -> Iterator[Dataset]:
     """Overlapping datasets that the team may not use, except those wider than the granted place."""
     rows = session.exec(select(Dataset).where(col(Dataset.removed_at).is_(None)))

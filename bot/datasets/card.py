@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.datasets.caches.describing import described, last_use, where
-from bot.datasets.caches.tables import Cache, Use
-from bot.datasets.tables import Dataset, Phase, Version
+from bot.datasets.caches.tables import Cache, VersionUse
+from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.datasets.wording import objects, readers, short, size
 from bot.durations import format_duration
 from bot.slack.card import Card, Progress, Table, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 
 _TONES = {
-    Phase.ASKED: Tone.WAITING,
-    Phase.STARTING: Tone.WAITING,
-    Phase.LISTING: Tone.WORKING,
-    Phase.READY: Tone.GOOD,
-    Phase.UNCHANGED: Tone.QUIET,
-    Phase.CHANGED: Tone.QUIET,
-    Phase.FAILED: Tone.BAD,
+    VersionPhase.ASKED: Tone.WAITING,
+    VersionPhase.STARTING: Tone.WAITING,
+    VersionPhase.LISTING: Tone.WORKING,
+    VersionPhase.READY: Tone.GOOD,
+    VersionPhase.UNCHANGED: Tone.QUIET,
+    VersionPhase.CHANGED: Tone.QUIET,
+    VersionPhase.FAILED: Tone.BAD,
 }
 _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
 _DATASETS = ("Dataset", "Owner", "Newest", "Objects", "Size", "Age", "Cached", "Last use")
@@ -32,7 +32,7 @@ _LONGEST_NOTE = 60
 
 
 @dataclass(frozen=True)
-class Around:
+class VersionContext:
     """What a version's card shows besides its row: names of people and of other versions.
 
     `parents` are versions of the same dataset, `made_from` versions of other datasets.
@@ -43,7 +43,7 @@ class Around:
     made_from: tuple[str, ...] = ()
     same_as: str = ""
     caches: tuple[Cache, ...] = ()
-    uses: tuple[Sequence[Use], int] = ((), 0)
+    uses: tuple[Sequence[VersionUse], int] = ((), 0)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Entry:
     caches: Sequence[Cache]
 
 
-def version_card(version: Version, around: Around, now: datetime) -> Card:
+def version_card(version: Version, around: VersionContext, now: datetime) -> Card:
     """The card of a version at this moment."""
-    phase = Phase(version.phase)
+    phase = VersionPhase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
     return Card(
         title=version.reference,
@@ -81,7 +81,7 @@ def version_card(version: Version, around: Around, now: datetime) -> Card:
         tone=Tone.WARNING if is_hindered or version.problems else _TONES[phase],
         lines=(*_lines(version, around), *(described(each, now) for each in around.caches)),
         facts=tuple(_facts(version, around, now)),
-        progress=_progress(version) if phase is Phase.LISTING else None,
+        progress=_progress(version) if phase is VersionPhase.LISTING else None,
     )
 
 
@@ -115,19 +115,19 @@ def list_card(team: str, entries: Sequence[Entry], words: str, now: datetime) ->
     return Card(title, table=Table(_DATASETS, rows))
 
 
-def _state(version: Version, phase: Phase, now: datetime) -> str:
+def _state(version: Version, phase: VersionPhase, now: datetime) -> str:
     match phase:
-        case Phase.ASKED | Phase.STARTING:
+        case VersionPhase.ASKED | VersionPhase.STARTING:
             return "Starting"
-        case Phase.LISTING:
+        case VersionPhase.LISTING:
             return f"Listing for {format_duration(max(now - version.since, now - now))}"
-        case Phase.READY:
+        case VersionPhase.READY:
             return "Recorded"
-        case Phase.UNCHANGED:
+        case VersionPhase.UNCHANGED:
             return "Unchanged"
-        case Phase.CHANGED:
+        case VersionPhase.CHANGED:
             return "Changed"
-        case Phase.FAILED:
+        case VersionPhase.FAILED:
             return "Not recorded"
 
 
@@ -136,7 +136,7 @@ def _progress(version: Version) -> Progress:
     return Progress(version.objects_seen, None, so_far)
 
 
-def _lines(version: Version, around: Around) -> Iterator[Markup]:
+def _lines(version: Version, around: VersionContext) -> Iterator[Markup]:
     if around.same_as:
         yield plain(f"No changes since {around.same_as}: the content is the same, so the name"
                     f" {version.name} is still free.")  # fmt: skip
@@ -162,12 +162,12 @@ def _joined(keys: Sequence[str]) -> Iterator[Markup]:
         yield join(", " if number else "", code(key))
 
 
-def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[str, Markup]]:
+def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[tuple[str, Markup]]:
     yield "Source", code(version.source)
     yield "Store", code(version.store)
     yield "Requested by", plain(around.person)
     yield "Requested", when(version.asked_at)
-    if version.phase == Phase.LISTING and (rate := _rate(version, now)):
+    if version.phase == VersionPhase.LISTING and (rate := _rate(version, now)):
         yield "Rate", plain(rate)
     if version.objects is not None and version.size_bytes is not None:
         yield "Objects", plain(f"{version.objects:,}")
@@ -182,7 +182,7 @@ def _facts(version: Version, around: Around, now: datetime) -> Iterator[tuple[st
         yield "Read by", join(*_readers_of(newest, count - len(newest)))
 
 
-def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
+def _origin(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:
     """The versions and runs that it came from, and its note."""
     if around.parents:
         yield "Parents", plain(", ".join(around.parents))
@@ -194,7 +194,7 @@ def _origin(version: Version, around: Around) -> Iterator[tuple[str, Markup]]:
         yield "Note", plain(version.note)
 
 
-def _readers_of(newest: Sequence[Use], others: int) -> Iterator[Markup]:
+def _readers_of(newest: Sequence[VersionUse], others: int) -> Iterator[Markup]:
     """The last readers, each with the time at which it began to read."""
     for number, each in enumerate(newest):
         yield join(", " if number else "", plain(f"{each.who} "), when(each.at))
@@ -211,12 +211,12 @@ def _rate(version: Version, now: datetime) -> str:
 
 def _about_survey(survey: Version | None) -> list[Markup]:
     """The state of the last requested survey, if it did not record a version."""
-    if survey is None or survey.phase == Phase.READY:
+    if survey is None or survey.phase == VersionPhase.READY:
         return []
     if survey.is_live:
         seen = f": {objects(survey.objects_seen)} so far" if survey.objects_seen else ""
         return [plain(f"Recording {survey.name}{seen}.")]
-    if survey.phase == Phase.UNCHANGED and survey.ended_at is not None:
+    if survey.phase == VersionPhase.UNCHANGED and survey.ended_at is not None:
         return [join("No changes were found ", when(survey.ended_at), ".")]
     return [sentence(f"{survey.name} could not be recorded. {survey.reason}")]
 
@@ -227,9 +227,9 @@ def _about_refresh(shelf: Shelf) -> list[Markup]:
     if seen is None or seen.ended_at is None or not shelf.versions:
         return []
     at, newest = when(seen.ended_at), shelf.versions[0]
-    if seen.phase == Phase.FAILED:
+    if seen.phase == VersionPhase.FAILED:
         return [join("The source could not be checked ", at, ". ", sentence(seen.reason))]
-    if seen.phase == Phase.CHANGED:
+    if seen.phase == VersionPhase.CHANGED:
         amount = f"{objects(seen.objects or 0)}, {size(seen.size_bytes or 0)}"
         return [join(f"The source has changed since {newest.name}: {amount}, checked ", at, ".")]
     same = next((each for each in shelf.versions if each.id == seen.same_as), newest)

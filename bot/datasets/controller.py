@@ -13,20 +13,11 @@ from bot.config import Datasets, Settings, Store
 from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.datasets import bounds
-from bot.datasets.decision import (
-    Cleared,
-    Create,
-    Decision,
-    Delete,
-    Fail,
-    Follow,
-    Rest,
-    decide,
-)
+from bot.datasets.decision import Create, Decision, Delete, Done, Fail, UpdateStatus, Wait, decide
 from bot.datasets.job import survey_job
 from bot.datasets.observing import observe
-from bot.datasets.recording import Findings, record
-from bot.datasets.tables import VERSION, Phase, Version
+from bot.datasets.recording import VersionFindings, record
+from bot.datasets.tables import VERSION, Version, VersionPhase
 from bot.errors import ClusterError, StorageError
 from bot.slack.messages import refresh_cards, refresh_interval
 
@@ -36,7 +27,7 @@ _SHOWN_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class World:
+class ControllerContext:
     """What the controller works with; `words` formats a command as people type it."""
 
     database: Database
@@ -65,13 +56,13 @@ class VersionController:
 
     kind = VERSION
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
         """Takes the next step for a version; OutsideError if the cluster or a store fails."""
         version = self._world.database.read(lambda session: session.get(Version, row_id))
-        if version is None or version.phase not in set(Phase):
+        if version is None or version.phase not in set(VersionPhase):
             return Step(None)
         if version.is_cleared:
             return Step(None)
@@ -79,15 +70,15 @@ class VersionController:
         cluster = self._world.cluster(version.cluster, "its surveys have ended")
         seen = observe(cluster, version)
         decision = self._act(cluster, version, decide(version, seen, now))
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(None)
-        found = Findings(decision, seen, now)
+        found = VersionFindings(decision, seen, now)
         return Step(
             self._again(version, decision, now),
             lambda session: record(session, row_id, found, self._world.words),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows the failure on the card, from the second failed attempt on."""
         version = session.get(Version, row_id)
         if version is None or trouble.attempts < _SHOWN_ATTEMPTS:
@@ -128,11 +119,11 @@ class VersionController:
     def _again(self, version: Version, decision: Decision, now: datetime) -> datetime | None:
         """When to take the next step if no event wakes the row earlier."""
         match decision:
-            case Follow(Phase.LISTING):
+            case UpdateStatus(VersionPhase.LISTING):
                 return now + self._world.database.read(refresh_interval)
-            case Follow():
+            case UpdateStatus():
                 return now + min(max(_STARTING, (now - version.asked_at) / 10), _LONGEST)
-            case Cleared():
+            case Done():
                 return None
             case _:
                 return now + SOON

@@ -7,7 +7,7 @@ from bot.cluster.objects import Job, has_condition
 from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.job import LONGEST_SECONDS
 from bot.datasets.saying import Said
-from bot.datasets.tables import ENDS, Phase, Version
+from bot.datasets.tables import ENDS, Version, VersionPhase
 from bot.durations import format_duration
 
 # A pod has its image and its Secrets within minutes, or never without somebody's help.
@@ -16,7 +16,7 @@ STARTS_WITHIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Seen:
+class SurveyObserved:
     """The observed state: the Job, if it exists, and what its newest pod reported.
 
     `is_taken`: the Job of that name is not ours. `is_running`: a pod runs. `started_at`: when it
@@ -32,7 +32,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """There is nothing left to do."""
 
 
@@ -49,19 +49,19 @@ class Delete:
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """The Job is gone."""
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """The survey continues; update its phase and progress."""
 
-    phase: Phase
+    phase: VersionPhase
 
 
 @dataclass(frozen=True)
-class Found:
+class Surveyed:
     """The survey succeeded."""
 
     said: Said
@@ -76,10 +76,10 @@ class Fail:
     keys: tuple[str, ...] = field(default=())
 
 
-Decision = Rest | Create | Delete | Cleared | Follow | Found | Fail
+Decision = Wait | Create | Delete | Done | UpdateStatus | Surveyed | Fail
 
 
-def decide(version: Version, seen: Seen, now: datetime) -> Decision:
+def decide(version: Version, seen: SurveyObserved, now: datetime) -> Decision:
     """The next step for a version, given its row and the observed cluster."""
     if version.phase in ENDS:
         return _after_the_end(version, seen)
@@ -101,33 +101,35 @@ def decide(version: Version, seen: Seen, now: datetime) -> Decision:
         waited = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {waited}. {seen.obstacle}".strip(), _ASK_ADMIN)
     has_begun = seen.is_running or version.started_at is not None
-    return Follow(Phase.LISTING if has_begun else Phase.STARTING)
+    return UpdateStatus(VersionPhase.LISTING if has_begun else VersionPhase.STARTING)
 
 
 def is_late(version: Version, now: datetime) -> bool:
     """Whether its pod should have started by now."""
-    is_waiting = version.phase in {Phase.ASKED, Phase.STARTING} and version.started_at is None
+    is_waiting = (
+        version.phase in {VersionPhase.ASKED, VersionPhase.STARTING} and version.started_at is None
+    )
     return is_waiting and now - version.asked_at > _LATE_AFTER
 
 
-def _after_the_end(version: Version, seen: Seen) -> Decision:
+def _after_the_end(version: Version, seen: SurveyObserved) -> Decision:
     if version.is_cleared:
-        return Rest()
+        return Wait()
     if seen.job is None or seen.is_taken:
-        return Cleared()
+        return Done()
     return Delete(seen.job.uid)
 
 
-def _completed(seen: Seen) -> Decision:
+def _completed(seen: SurveyObserved) -> Decision:
     if seen.said is not None and seen.said.event == "done":
-        return Found(seen.said)
+        return Surveyed(seen.said)
     return Fail(
         "The survey succeeded, but its pod was gone before the result was read.",
         "Record the version again.",
     )
 
 
-def _failed(job: Job, seen: Seen) -> Decision:
+def _failed(job: Job, seen: SurveyObserved) -> Decision:
     """The failure, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import func
 from sqlmodel import Session, col, select
 
-from bot.datasets.tables import Dataset, Phase, Version
+from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.errors import NotFoundError
 from bot.slack.reading import closest
 
@@ -82,7 +82,7 @@ def versions(session: Session, dataset_id: str) -> list[Version]:
     return list(
         session.exec(
             select(Version)
-            .where(col(Version.dataset_id) == dataset_id, col(Version.phase) == Phase.READY)
+            .where(col(Version.dataset_id) == dataset_id, col(Version.phase) == VersionPhase.READY)
             .order_by(col(Version.id).desc())
         )
     )
@@ -130,7 +130,7 @@ def newest_of_each(session: Session, datasets: Sequence[Dataset]) -> dict[str, N
     ids = [each.id for each in datasets]
     newest = (
         select(func.max(col(Version.id)).label("id"), func.count().label("versions"))
-        .where(col(Version.dataset_id).in_(ids), col(Version.phase) == Phase.READY)
+        .where(col(Version.dataset_id).in_(ids), col(Version.phase) == VersionPhase.READY)
         .group_by(col(Version.dataset_id))
         .subquery()
     )

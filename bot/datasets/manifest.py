@@ -36,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     version_id: str | None = None
 
 
-class Part(msgspec.Struct, frozen=True):
+class ManifestPart(msgspec.Struct, frozen=True):
     """One file of lines; `sha256` is that of the compressed file."""
 
     name: str
@@ -60,7 +60,7 @@ class Remarks(msgspec.Struct, frozen=True):
     first: tuple[Remark, ...] = ()
 
 
-class Findings(msgspec.Struct, frozen=True):
+class SurveyFindings(msgspec.Struct, frozen=True):
     """What a survey found besides the objects.
 
     `problems` are keys that cannot be files; a version with one cannot be cached. `warnings` may
@@ -81,8 +81,8 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     objects: int
     bytes: int
     source: str
-    findings: Findings = Findings()
-    parts: tuple[Part, ...] = ()
+    findings: SurveyFindings = SurveyFindings()
+    parts: tuple[ManifestPart, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ class ManifestWriter:
         self._put = put
         self._part_objects = part_objects
         self._digest = hashlib.sha256()
-        self._parts: list[Part] = []
+        self._parts: list[ManifestPart] = []
         self._open = _OpenPart()
         self._batch: list[Entry] = []
         self._last: str | None = None
@@ -170,11 +170,11 @@ class _OpenPart:
         self._bytes += sum(entry.size for entry in entries)
         self._file.write(lines)
 
-    def closed(self, name: str) -> tuple[Part, bytes]:
+    def closed(self, name: str) -> tuple[ManifestPart, bytes]:
         self._file.close()
         content = self._buffer.getvalue()
         checksum = hashlib.sha256(content).hexdigest()
-        return Part(name, self.objects, self._bytes, self._first_key, checksum), content
+        return ManifestPart(name, self.objects, self._bytes, self._first_key, checksum), content
 
 
 def write_index(put: Put, index: Index) -> None:

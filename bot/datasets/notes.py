@@ -6,11 +6,11 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.datasets import finding
-from bot.datasets.tables import Phase, Version
+from bot.datasets.tables import Version, VersionPhase
 from bot.datasets.wording import objects, size
 from bot.slack.card import Button
 from bot.slack.markup import Markup, code, join, person, plain, sentence
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 
 RECORD = "dataset.version"
 _MOST_KEYS = 3
@@ -18,25 +18,27 @@ _MOST_KEYS = 3
 
 def ended(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
     """Posts once how a survey ended, and mentions its requester."""
-    match Phase(version.phase):
-        case Phase.READY:
+    match VersionPhase(version.phase):
+        case VersionPhase.READY:
             said = _ready(session, version, words)
-        case Phase.UNCHANGED:
+        case VersionPhase.UNCHANGED:
             same = session.get_one(Version, version.same_as)
             line = f"has not changed since {same.name}, so there is no version {version.name}."
             said = [plain(f"{version.dataset} {line}")]
         case _:
             said = _failed(version)
     lines = (join(person(version.person), " ", said[0]), *said[1:])
-    note = Note("ended", lines, broadcast=version.phase == Phase.FAILED, owner=version.person)
-    say_once(session, version.subject, version.channel, note, now)
+    note = ThreadMessage(
+        "ended", lines, broadcast=version.phase == VersionPhase.FAILED, owner=version.person
+    )
+    post_once(session, version.subject, version.channel, note, now)
 
 
 def changed(session: Session, found: Version, words: Callable[[str], str], now: datetime) -> None:
     """Posts to the owner's channel, once per content, that a dataset's source has changed."""
     earlier = select(Version.id).where(
         col(Version.dataset_id) == found.dataset_id,
-        col(Version.phase) == Phase.CHANGED,
+        col(Version.phase) == VersionPhase.CHANGED,
         col(Version.digest) == found.digest,
         col(Version.id) != found.id,
     )
@@ -51,8 +53,8 @@ def changed(session: Session, found: Version, words: Callable[[str], str], now: 
         join(code(words(f"dataset version {found.dataset}")), " records it."),
     )
     button = Button(RECORD, "Record a new version", found.dataset_id)
-    note = Note("changed", lines, in_thread=False, buttons=(button,))
-    say_once(session, found.subject, found.channel, note, now)
+    note = ThreadMessage("changed", lines, in_thread=False, buttons=(button,))
+    post_once(session, found.subject, found.channel, note, now)
 
 
 def _amount(version: Version) -> str:

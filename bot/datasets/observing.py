@@ -7,7 +7,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job, has_condition
 from bot.cluster.resources import JOBS, PODS
 from bot.datasets import pods
-from bot.datasets.decision import Seen
+from bot.datasets.decision import SurveyObserved
 from bot.datasets.saying import last_said
 from bot.datasets.tables import Version
 
@@ -25,26 +25,26 @@ class Worked(Protocol):
         """Whether it has not ended."""
 
 
-def observe(cluster: Cluster, version: Version) -> Seen:
+def observe(cluster: Cluster, version: Version) -> SurveyObserved:
     """The observed state of a survey; ClusterError if the cluster cannot be read."""
     return observe_job(cluster, version, labels.DATASET_VERSION)
 
 
-def observe_job(cluster: Cluster, row: Worked, label: str) -> Seen:
+def observe_job(cluster: Cluster, row: Worked, label: str) -> SurveyObserved:
     """The observed state of a row's Job, which has the row's id in that label."""
     job = cluster.get(JOBS, row.job_name, row.namespace)
     if job is None:
-        return Seen()
+        return SurveyObserved()
     if not _is_ours(job, row, label, cluster.installation):
-        return Seen(job, is_taken=True)
+        return SurveyObserved(job, is_taken=True)
     if not row.is_live:
-        return Seen(job)
+        return SurveyObserved(job)
     found = cluster.list(PODS, row.namespace, labels=f"{label}={row.id}")
     is_complete = has_condition(job.status.conditions, "Complete")
     speaker = pods.speaker(found, is_complete=is_complete)
     is_running = speaker is not None and pods.is_running(speaker)
     obstacle = "" if is_running or is_complete else pods.obstacle(cluster, found)
-    return Seen(
+    return SurveyObserved(
         job,
         is_running=is_running,
         started_at=pods.started_at(speaker) if speaker is not None else None,

@@ -11,7 +11,7 @@ from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import VersionController, World
+from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.renderer import PushRenderer
@@ -19,10 +19,10 @@ from bot.datasets.pushes.watching import PushEar
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.watching import SurveyEar
 from bot.slack.messages import Renderer
-from bot.wakeups import Ear
+from bot.wakeups import WatchHandler
 
 
-def controllers(world: World, makers: Makers) -> tuple[Controller, ...]:
+def controllers(world: ControllerContext, makers: Makers) -> tuple[Controller, ...]:
     """The controllers; `makers` finds who wrote the files of a push."""
     return (
         VersionController(world),
@@ -38,7 +38,7 @@ def renderers(clock: Clock) -> tuple[Renderer, ...]:
     return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
 
 
-def ears(clusters: Mapping[str, Cluster]) -> tuple[Ear, ...]:
+def ears(clusters: Mapping[str, Cluster]) -> tuple[WatchHandler, ...]:
     """The watch handlers, which map a changed object to its rows."""
     return (
         SurveyEar(clusters),

@@ -13,7 +13,7 @@ from bot.slack.messages import Subject
 PUSH = "dataset-push"
 
 
-class Phase(StrEnum):
+class PushPhase(StrEnum):
     """How far a push is; the last two are ends."""
 
     ASKED = "asked"
@@ -23,7 +23,7 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-ENDS = frozenset({Phase.PUSHED, Phase.FAILED})
+ENDS = frozenset({PushPhase.PUSHED, PushPhase.FAILED})
 
 
 class Push(SQLModel, table=True):
@@ -83,7 +83,7 @@ class Push(SQLModel, table=True):
 
     stopped_by: str | None = None
 
-    phase: str = Phase.ASKED
+    phase: str = PushPhase.ASKED
     since: datetime = Field(sa_type=Moment)
     job_uid: str | None = None
     volume_name: str = Field(default="", sa_column_kwargs={"server_default": ""})

@@ -7,23 +7,33 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.datasets import finding, notes
-from bot.datasets.decision import Cleared, Decision, Fail, Follow, Found, Seen, is_late
+from bot.datasets.decision import (
+    Decision,
+    Done,
+    Fail,
+    Surveyed,
+    SurveyObserved,
+    UpdateStatus,
+    is_late,
+)
 from bot.datasets.saying import Said
-from bot.datasets.tables import Phase, Version
+from bot.datasets.tables import Version, VersionPhase
 from bot.masking import hide_secrets
 from bot.slack.messages import refresh_cards
 
 
 @dataclass(frozen=True)
-class Findings:
+class VersionFindings:
     """A decision, and the observation that it was based on."""
 
     decision: Decision
-    seen: Seen
+    seen: SurveyObserved
     now: datetime
 
 
-def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+def record(
+    session: Session, row_id: str, found: VersionFindings, words: Callable[[str], str]
+) -> None:
     """Updates the row, and the card if what it shows has changed."""
     version = session.get(Version, row_id)
     if version is None:
@@ -31,7 +41,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
     before = _shown(version)
     if found.seen.job is not None and not found.seen.is_taken and version.is_live:
         version.job_uid = found.seen.job.uid
-    if isinstance(found.decision, Cleared):
+    if isinstance(found.decision, Done):
         version.is_cleared = True
     elif version.is_live:  # and it was not ended in the meantime
         _go_on(session, version, found, words)
@@ -43,12 +53,12 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
 
 
 def _go_on(
-    session: Session, version: Version, found: Findings, words: Callable[[str], str]
+    session: Session, version: Version, found: VersionFindings, words: Callable[[str], str]
 ) -> None:
     match found.decision:
-        case Follow(phase):
+        case UpdateStatus(phase):
             _follow(version, phase, found)
-        case Found(said):
+        case Surveyed(said):
             _found(session, version, said, found)
             _tell(session, version, words, found.now)
         case Fail() as fail:
@@ -61,14 +71,14 @@ def _go_on(
 def _tell(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
     if not version.is_refresh:
         notes.ended(session, version, words, now)
-    elif version.phase == Phase.CHANGED:
+    elif version.phase == VersionPhase.CHANGED:
         notes.changed(session, version, words, now)
 
 
-def _follow(version: Version, phase: Phase, found: Findings) -> None:
-    if phase is not Phase(version.phase):
+def _follow(version: Version, phase: VersionPhase, found: VersionFindings) -> None:
+    if phase is not VersionPhase(version.phase):
         version.phase, version.since = phase, found.now
-        if phase is Phase.LISTING:
+        if phase is VersionPhase.LISTING:
             version.since = version.started_at = found.seen.started_at or found.now
     said, version.obstacle = found.seen.said, found.seen.obstacle
     if said is not None and said.event == "progress":
@@ -78,12 +88,12 @@ def _follow(version: Version, phase: Phase, found: Findings) -> None:
         version.obstacle = f"{hide_secrets(said.message)} Retrying."
 
 
-def _found(session: Session, version: Version, said: Said, found: Findings) -> None:
+def _found(session: Session, version: Version, said: Said, found: VersionFindings) -> None:
     """Records the result: a new version, unless another one has the same content."""
     ready = finding.versions(session, version.dataset_id)
     same = next((each for each in ready if each.digest == said.digest), None)
-    is_new = Phase.CHANGED if version.is_refresh else Phase.READY
-    version.phase = is_new if same is None else Phase.UNCHANGED
+    is_new = VersionPhase.CHANGED if version.is_refresh else VersionPhase.READY
+    version.phase = is_new if same is None else VersionPhase.UNCHANGED
     version.same_as = same.id if same is not None else None
     version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
     version.objects_seen, version.bytes_seen = said.objects, said.bytes
@@ -91,14 +101,14 @@ def _found(session: Session, version: Version, said: Said, found: Findings) -> N
     _end(version, found)
 
 
-def _fail(version: Version, fail: Fail, found: Findings) -> None:
-    version.phase = Phase.FAILED
+def _fail(version: Version, fail: Fail, found: VersionFindings) -> None:
+    version.phase = VersionPhase.FAILED
     version.reason, version.unblock = hide_secrets(fail.reason), fail.unblock
     version.keys = list(fail.keys)
     _end(version, found)
 
 
-def _end(version: Version, found: Findings) -> None:
+def _end(version: Version, found: VersionFindings) -> None:
     """Ends the survey, at the Job's completion time if there is one."""
     job = found.seen.job
     version.started_at = version.started_at or found.seen.started_at

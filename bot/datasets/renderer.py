@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.datasets.caches import finding as caching
-from bot.datasets.card import Around, version_card
+from bot.datasets.card import VersionContext, version_card
 from bot.datasets.tables import VERSION, Version
 from bot.datasets.wording import name_of
 from bot.slack.card import Card
@@ -29,12 +29,12 @@ class VersionRenderer:
         )
 
 
-def around(session: Session, version: Version) -> Around:
+def around(session: Session, version: Version) -> VersionContext:
     """What a version's card shows besides its row."""
     same = [version.same_as] if version.same_as else []
     parents = list(_found(session, version.parents))
     own = version.dataset_id
-    return Around(
+    return VersionContext(
         person=name_of(session, version.workspace_id, version.person),
         parents=tuple(each.name for each in parents if each.dataset_id == own),
         made_from=tuple(each.reference for each in parents if each.dataset_id != own),

@@ -10,13 +10,13 @@ from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.config import Datasets, Settings
 from bot.datasets import bounds, finding
-from bot.datasets.bounds import Use
+from bot.datasets.bounds import StoreUse
 from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.surveys import new_survey
-from bot.datasets.tables import DATASET, VERSION, Dataset, Phase, Version, lane
+from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase, lane
 from bot.datasets.wording import name_of
 from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
@@ -54,8 +54,10 @@ class DatasetService:
         self.set_up()
         team = caller.team or ""
         source = asked.source
-        store = self.store_of(Use(team, asked.store or "", source))
-        bounds.insist(bounds.reading_refusal(session, self._settings(), Use(team, store, source)))
+        store = self.store_of(StoreUse(team, asked.store or "", source))
+        bounds.insist(
+            bounds.reading_refusal(session, self._settings(), StoreUse(team, store, source))
+        )
         readers, is_open = self._readers(team, asked.readers)
         self._refuse_taken(session, team, asked.name)
         row = Dataset(
@@ -173,7 +175,7 @@ class DatasetService:
             )
         return datasets
 
-    def store_of(self, use: Use) -> str:
+    def store_of(self, use: StoreUse) -> str:
         """The store of a place that a team may use: the named one, or else the only one with it."""
         settings, team, is_writing = self._settings(), use.team, use.is_writing
         allowed = bounds.stores_of(settings, team, is_writing=is_writing)
@@ -230,7 +232,7 @@ class DatasetService:
         live = finding.live_survey(session, dataset.id)
         if live is not None and live.is_refresh:
             # A requested survey starts now, so that it records the content as of the request.
-            live.phase, live.ended_at, live.since = Phase.FAILED, now, now
+            live.phase, live.ended_at, live.since = VersionPhase.FAILED, now, now
             live.reason = "A new version was requested in the meantime."
             session.add(live)
             session.flush()

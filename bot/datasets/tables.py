@@ -14,7 +14,7 @@ VERSION = "dataset-version"
 DATASET = "dataset"
 
 
-class Phase(StrEnum):
+class VersionPhase(StrEnum):
     """How far the survey of a version is; the last four are ends."""
 
     ASKED = "asked"
@@ -26,7 +26,9 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-ENDS = frozenset({Phase.READY, Phase.UNCHANGED, Phase.CHANGED, Phase.FAILED})
+ENDS = frozenset(
+    {VersionPhase.READY, VersionPhase.UNCHANGED, VersionPhase.CHANGED, VersionPhase.FAILED}
+)
 
 
 class Dataset(SQLModel, table=True):
@@ -132,7 +134,7 @@ class Version(SQLModel, table=True):
     )
     asked_at: datetime = Field(sa_type=Moment)
 
-    phase: str = Phase.ASKED
+    phase: str = VersionPhase.ASKED
     since: datetime = Field(sa_type=Moment)
     job_uid: str | None = None
     started_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -15,7 +15,7 @@ from bot.gpus.idle_runs import idle_runs, seen_until
 from bot.gpus.minutes import Window, moment_of
 from bot.gpus.tables import Sampling
 from bot.gpus.usage import latest, together, use
-from bot.training.idling import MOST_AT_ONCE, IdlingService, Sight
+from bot.training.idling import MOST_AT_ONCE, GpuActivity, IdlingService
 from bot.training.kinds import gpus_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run
@@ -31,13 +31,13 @@ def look_around(settings: Settings, session: Session, now: datetime) -> None:
 
 
 @dataclass
-class _Found:
+class _GpuObserved:
     """The result of one check: sights of sessions, and how busy the GPUs of ended runs were.
 
     Sights are None if usage is unknown at the moment.
     """
 
-    sights: dict[str, Sight] | None = None
+    sights: dict[str, GpuActivity] | None = None
     busy: dict[str, float | None] = field(default_factory=dict)
 
 
@@ -67,12 +67,14 @@ class UseController:
         again = now + _SOON if len(found.busy) == MOST_AT_ONCE else None
         return Step(again, lambda session: self._save(session, row_id, found, now))
 
-    def troubled(self, session: Session, row_id: str, _trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, _trouble: Trouble, /) -> None:
         """Clears what was known of the sessions of the cluster."""
         self._idling.forget(session, row_id)
 
-    def _look(self, session: Session, cluster: str, at: ClusterSettings, now: datetime) -> _Found:
-        found = _Found()
+    def _look(
+        self, session: Session, cluster: str, at: ClusterSettings, now: datetime
+    ) -> _GpuObserved:
+        found = _GpuObserved()
         state = session.get(Sampling, cluster)
         if state is None:
             return found
@@ -83,10 +85,10 @@ class UseController:
         if seen_at is not None:
             since = {each.run_id: each.since for each in idle_runs(seen, at, now)}
             watched = self._idling.watched(session, cluster)
-            found.sights = {run.id: Sight(seen_at, since.get(run.id)) for run in watched}
+            found.sights = {run.id: GpuActivity(seen_at, since.get(run.id)) for run in watched}
         return found
 
-    def _save(self, session: Session, cluster: str, found: _Found, now: datetime) -> None:
+    def _save(self, session: Session, cluster: str, found: _GpuObserved, now: datetime) -> None:
         if found.sights is None:
             self._idling.forget(session, cluster)
         for run_id, sight in (found.sights or {}).items():

@@ -10,7 +10,7 @@ from bot.config import Settings
 from bot.gpus import owners
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.minutes import moment_of
-from bot.gpus.nodes import Place, places
+from bot.gpus.nodes import NodePool, places
 from bot.gpus.owners import Owner
 from bot.gpus.pods import KnownPod, NewPod, keep_pods
 from bot.gpus.sources.source import PodName, Request, Requests
@@ -60,7 +60,7 @@ class Filling:
     def _capacity(self, told: Requests) -> dict[Owner, int]:
         found = {Owner(What.SAMPLED, self._cluster): WHOLE}
         for node, gpus in told.nodes.items():
-            place = self._places.get(node, Place())
+            place = self._places.get(node, NodePool())
             owner = Owner(What.NODES, self._cluster, gpu_type=place.gpu_type, pool=place.pool)
             found[owner] = found.get(owner, 0) + gpus
         return found
@@ -84,7 +84,7 @@ class Filling:
             )
 
     def _pod(self, each: Request, runs: Sequence[Run]) -> NewPod:
-        place = self._places.get(each.node, Place())
+        place = self._places.get(each.node, NodePool())
         mine = [
             run
             for run in runs

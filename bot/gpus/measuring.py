@@ -47,7 +47,7 @@ class _Answers:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Reading:
     """The minutes to query; a second query of unknown ones settles the minutes until then."""
 
     minutes: range
@@ -98,7 +98,7 @@ class MeasureController:
             return Step(None)
         return self._look(source, row_id, look, now)
 
-    def _look(self, source: Source, row_id: str, look: "_Look", now: datetime) -> Step:
+    def _look(self, source: Source, row_id: str, look: "_Reading", now: datetime) -> Step:
         settings, minutes = self._settings(), look.minutes
         before, pods = self._database.read(lambda session: _before(session, row_id, minutes))
         at = settings.clusters[row_id]
@@ -135,7 +135,7 @@ class MeasureController:
         self._not_before[row_id] = again
         return Step(again, lambda session: _say(session, row_id, error.message))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Stores why usage is unknown."""
         _say(session, row_id, trouble.sentence)
 
@@ -156,7 +156,7 @@ def _ask(
     return told
 
 
-def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Look | None:
+def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Reading | None:
     """Completed minutes that were not queried; else incomplete ones to query once more, if any."""
     state = session.get(Sampling, cluster)
     if state is None:
@@ -164,12 +164,12 @@ def _next_look(session: Session, cluster: str, now: datetime, pace: Pace) -> _Lo
     floor = max(state.minutes_from, minute_of(now - _FARTHEST))
     found = range(max(state.measured, floor), minute_of(now) - pace.late)
     if found and len(found) >= pace.together:
-        return _Look(found[:_AT_ONCE])
+        return _Reading(found[:_AT_ONCE])
     known = range(max(state.settled, floor), min(state.measured, minute_of(now) - pace.again))
     if len(known) < pace.again_together:
         return None
     chunk = known[:_AT_ONCE]
-    return _Look(_lacking(session, cluster, chunk), chunk.stop)
+    return _Reading(_lacking(session, cluster, chunk), chunk.stop)
 
 
 def _lacking(session: Session, cluster: str, minutes: range) -> range:
@@ -215,7 +215,7 @@ def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told:
 
 
 def _complete(
-    session: Session, cluster: str, look: _Look, before: Minutes, joined: Minutes
+    session: Session, cluster: str, look: _Reading, before: Minutes, joined: Minutes
 ) -> None:
     """Stores figures that are now known; figures that are no longer reported are kept."""
     for minute, entries in joined.items():
@@ -232,7 +232,7 @@ def _complete(
     keeping.again(session, cluster, _rolled(look.minutes, state))
 
 
-def _settle(session: Session, cluster: str, look: _Look) -> None:
+def _settle(session: Session, cluster: str, look: _Reading) -> None:
     state = keeping.begin(session, cluster, look.settles_until)
     state.settled = max(state.settled, look.settles_until)
     session.add(state)

@@ -11,7 +11,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import HOLDERS, NODES, PODS
 from bot.config import Settings
 from bot.gpus.holding import capacities, holders, pods_of_runs
-from bot.gpus.nodes import Place, counting_of, places
+from bot.gpus.nodes import NodePool, counting_of, places
 from bot.gpus.pods import live_pods
 from bot.gpus.status import gpus
 from bot.gpus.sums import series
@@ -28,7 +28,7 @@ class NodeUse:
 
     cluster: str
     name: str
-    place: Place
+    place: NodePool
     gpus: int
     is_ready: bool
     held: Mapping[str, int]
@@ -52,7 +52,7 @@ def nodes(session: Session, settings: Settings, cluster: Cluster) -> list[NodeUs
         NodeUse(
             cluster.name,
             each.node,
-            where.get(each.node, Place()),
+            where.get(each.node, NodePool()),
             each.gpus,
             each.ready > 0,
             dict(held[each.node]),

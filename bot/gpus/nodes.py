@@ -26,7 +26,7 @@ _FEWER_UNITS_BY_PROFILE = {("1", "6"): 4, ("2", "12"): 4, ("4", "24"): 4}
 _AWS = "aws:///"
 
 
-class Place(NamedTuple):
+class NodePool(NamedTuple):
     """The GPU type and the pool of a node; empty if unknown."""
 
     gpu_type: str = ""
@@ -89,11 +89,11 @@ def _units(product: str, profile: tuple[str, str]) -> int:
     return _UNITS if product else _FEWER_UNITS_BY_PROFILE.get(profile, _UNITS)
 
 
-def places(view: View, settings: Gpus) -> dict[str, Place]:
+def places(view: View, settings: Gpus) -> dict[str, NodePool]:
     """The GPU type and pool of each node of a cluster, by name."""
     flavors = view.all(RESOURCE_FLAVORS)
     return {
-        node.name: Place(_type_of(node, flavors), _pool_of(node, settings.pool_labels))
+        node.name: NodePool(_type_of(node, flavors), _pool_of(node, settings.pool_labels))
         for node in view.all(NODES)
     }
 

@@ -12,7 +12,7 @@ from bot.cluster.view import View
 from bot.config import Settings
 from bot.database.upsert import Upsert
 from bot.gpus.holding import controller_of
-from bot.gpus.nodes import Place
+from bot.gpus.nodes import NodePool
 from bot.gpus.tables import Series, What
 from bot.training.spec import spec_of
 from bot.training.strangers import OWNER_LABELS
@@ -47,7 +47,7 @@ class Owner:
         return f"{self.what}|{self.cluster}|{whose}|{self.gpu_type}|{self.pool}"
 
 
-def of_run(run: Run, place: Place) -> Owner:
+def of_run(run: Run, place: NodePool) -> Owner:
     """The owner for a run on GPUs of one type."""
     return Owner(
         What.RUN,
@@ -64,7 +64,7 @@ def of_run(run: Run, place: Place) -> Owner:
 
 
 def of_holder(
-    pod: Holder, view: View, cluster: str, teams: Mapping[str, str], place: Place
+    pod: Holder, view: View, cluster: str, teams: Mapping[str, str], place: NodePool
 ) -> Owner:
     """The owner for another workload: the Job, Deployment or other controller of the pod."""
     kind, name = controller_of(pod)

@@ -12,7 +12,7 @@ from bot.gpus.amounts import Amounts
 from bot.gpus.amounts import hours as hours_of
 from bot.gpus.ranking import IDLE_FROM, Idle, Ranked
 from bot.gpus.status import UNKNOWN, gpus
-from bot.gpus.usage import Part, Slot, grouped, together
+from bot.gpus.usage import SeriesUsage, Slot, grouped, together
 from bot.slack.card import Button, Card, Confirm, Table
 from bot.slack.markup import Markup, code, join, person, plain, when
 from bot.training.card import STOP
@@ -31,7 +31,7 @@ class Life:
     """
 
     run: Run
-    parts: Sequence[Part]
+    parts: Sequence[SeriesUsage]
     slots: Sequence[Slot]
     idle_since: datetime | None
 
@@ -155,7 +155,7 @@ def idle_buttons(name: str, run_id: str, unowned: str, freed: str) -> Iterator[B
         yield Button(MINE, f"{name[:60]} is mine", unowned)
 
 
-def _per_kind(parts: Sequence[Part]) -> Iterator[tuple[str, Markup]]:
+def _per_kind(parts: Sequence[SeriesUsage]) -> Iterator[tuple[str, Markup]]:
     kinds = grouped(parts, lambda each: ", ".join(x for x in (each.gpu_type, each.pool) if x))
     if len(kinds) > 1:
         for name, amounts in kinds.items():

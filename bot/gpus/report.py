@@ -15,7 +15,7 @@ from bot.config import Prices
 from bot.gpus.amounts import NOTHING, Amounts
 from bot.gpus.minutes import Window
 from bot.gpus.sums import Who
-from bot.gpus.usage import Use, use
+from bot.gpus.usage import WindowUsage, use
 from bot.training.spans import waits_in
 from bot.training.tables import Run, reference
 
@@ -205,7 +205,7 @@ def _waits(session: Session, asked: Question, now: datetime) -> Iterator[tuple[_
             yield _Waited(id_, its_team, person, label, flavor, ", ".join(read)), lengths[id_]
 
 
-def _borrowed(found: Use, by: By, lines: Mapping[str, Line], total: Line) -> None:
+def _borrowed(found: WindowUsage, by: By, lines: Mapping[str, Line], total: Line) -> None:
     """Adds what teams borrowed; it is unknown which run or person borrowed."""
     known = found.borrowed_by_team()
     if known:

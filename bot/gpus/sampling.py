@@ -20,7 +20,7 @@ from bot.gpus import keeping, measuring, owners
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, reservations, run_of
 from bot.gpus.minutes import minute_of
-from bot.gpus.nodes import Counting, Place, counting_of, places
+from bot.gpus.nodes import Counting, NodePool, counting_of, places
 from bot.gpus.owners import Owner
 from bot.gpus.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
 from bot.gpus.quota_figures import quota_of_teams
@@ -34,7 +34,7 @@ KIND = "gpu-sample"
 
 
 @dataclass
-class _Look:
+class _Sample:
     """The result of one look at a cluster; amounts are in thousandths of a GPU."""
 
     minute: int
@@ -50,7 +50,7 @@ class _Site:
 
     cluster: Cluster
     counting: Counting
-    places: Mapping[str, Place]
+    places: Mapping[str, NodePool]
     teams: Mapping[str, str]
 
 
@@ -97,10 +97,10 @@ class SampleController:
 
         return Step(None, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Does nothing: the minute stays unknown."""
 
-    def _look(self, cluster: Cluster, settings: Settings, minute: int) -> _Look:
+    def _look(self, cluster: Cluster, settings: Settings, minute: int) -> _Sample:
         fractions = settings.clusters[cluster.name].fractions
         counts = counting_of(cluster.view, settings.quotas.resource, fractions)
         site = _Site(
@@ -109,25 +109,25 @@ class SampleController:
             places(cluster.view, settings.gpus),
             owners.teams_of(settings, cluster.name),
         )
-        look = _Look(minute)
+        look = _Sample(minute)
         look.others[Owner(What.SAMPLED, cluster.name)] = WHOLE
         quotas = quota_of_teams(settings, cluster.name, self._engine(cluster.name))
         look.others.update({Owner(What.QUOTED, cluster.name): WHOLE, **quotas} if quotas else {})
         for node in capacities(cluster.view, counts):
-            place = site.places.get(node.node, Place())
+            place = site.places.get(node.node, NodePool())
             for what, gpus in ((What.NODES, node.gpus), (What.READY, node.ready)):
                 owner = Owner(what, cluster.name, gpu_type=place.gpu_type, pool=place.pool)
                 look.others[owner] += gpus
         self._database.read(lambda session: self._look_at_pods(session, site, look))
         return look
 
-    def _look_at_pods(self, session: Session, site: _Site, look: _Look) -> None:
+    def _look_at_pods(self, session: Session, site: _Site, look: _Sample) -> None:
         known = live_pods(session, site.cluster.name)
         there: set[str] = set()
         for pod, amount in holders(site.cluster.view, site.counting):
             there.add(pod.uid)
             if pod.uid not in known:
-                place = site.places.get(pod.spec.node_name, Place())
+                place = site.places.get(pod.spec.node_name, NodePool())
                 owner = owners.of_holder(
                     pod, site.cluster.view, site.cluster.name, site.teams, place
                 )
@@ -143,14 +143,14 @@ class SampleController:
                 look.gone.append(uid)
 
     def _look_at_reservations(
-        self, site: _Site, known: Mapping[str, KnownPod], there: set[str], look: _Look
+        self, site: _Site, known: Mapping[str, KnownPod], there: set[str], look: _Sample
     ) -> None:
         """Records reservation pods with amount 0: figures of shared GPUs come under their names."""
         for pod in reservations(site.cluster.view):
             there.add(pod.uid)
             if pod.uid not in known:
                 owner = owners.of_holder(
-                    pod, site.cluster.view, site.cluster.name, site.teams, Place()
+                    pod, site.cluster.view, site.cluster.name, site.teams, NodePool()
                 )
                 look.new.append(_new(pod, 0, owner))
 
@@ -170,7 +170,7 @@ class SampleController:
             if run is None or not amount:
                 without.add(pod.uid)
                 continue
-            owner = owners.of_run(run, site.places.get(pod.spec.node_name, Place()))
+            owner = owners.of_run(run, site.places.get(pod.spec.node_name, NodePool()))
             found.append(_new(pod, amount, owner))
         self._without[name] = without
         return found
@@ -185,7 +185,7 @@ def _amount(run: Run | None, pod: Pod) -> int:
     return int(gpus_of_pod(spec_of(run), pod) * WHOLE) if run and is_known(run) else 0
 
 
-def _save(session: Session, cluster: str, look: _Look) -> None:
+def _save(session: Session, cluster: str, look: _Sample) -> None:
     keeping.begin(session, cluster, look.minute)
     ids = owners.ids_of(session, {*look.others, *(each.owner for each in look.new)})
     held = dict(look.held)

@@ -20,7 +20,7 @@ from bot.gpus.ranking_card import Life
 from bot.gpus.report import By, Question, Report, report
 from bot.gpus.status import ClusterStatus
 from bot.gpus.tables import Series, What
-from bot.gpus.usage import Part, latest, series_of, timeline, use
+from bot.gpus.usage import SeriesUsage, latest, series_of, timeline, use
 from bot.people import name_of
 from bot.quotas import Engine
 from bot.training.tables import Run
@@ -79,7 +79,7 @@ class GpuService:
         idle_since = min((each.idle_since for each in series if each.idle_since), default=None)
         begun, ended = run.started_at or run.asked_at, run.ended_at or now
         window = Window(max(begun - timedelta(minutes=1), ended - _LONGEST_LIFE), ended)
-        parts: Sequence[Part] = (
+        parts: Sequence[SeriesUsage] = (
             ()
             if not series
             else tuple(each for each in use(session, window).parts if each.series.run_id == run.id)

@@ -9,7 +9,7 @@ from bot.charts.values import percent
 from bot.durations import format_duration
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.queueing import Waits
-from bot.gpus.usage import Now, Part, grouped, together
+from bot.gpus.usage import Now, SeriesUsage, grouped, together
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, bold, join, plain
 from bot.training.wording import gpus as gpus_words
@@ -57,7 +57,7 @@ def busy(amounts: Amounts) -> str:
     return f"{percent(amounts.efficiency)}{known}"
 
 
-def kind(part: Part) -> str:
+def kind(part: SeriesUsage) -> str:
     """The type of GPUs and the pool of their nodes."""
     return ", ".join(each for each in (part.series.gpu_type, part.series.pool) if each) or UNKNOWN
 
@@ -123,7 +123,7 @@ def _kinds(status: ClusterStatus) -> Iterator[tuple[str, Markup]]:
         yield name, plain(f"{gpus(mine.allocated)} of {whole} allocated{worked}")
 
 
-def _by_kind(parts: Sequence[Part]) -> dict[str, Amounts]:
+def _by_kind(parts: Sequence[SeriesUsage]) -> dict[str, Amounts]:
     found: dict[str, Amounts] = {}
     for each in parts:
         found[kind(each)] = found.get(kind(each), Amounts()) + each.amounts

@@ -20,8 +20,20 @@ from bot.gpus.sums import Who, series, slots, sums, whole_hours
 from bot.gpus.tables import MINUTE, Sample, Sampling, Series, What
 
 __all__ = [
-    "Amounts", "Now", "Part", "Slot", "Use", "Who", "Window",
-    "grouped", "held_by_hour", "latest", "series_of", "timeline", "together", "use",
+    "Amounts",
+    "Now",
+    "SeriesUsage",
+    "Slot",
+    "Who",
+    "Window",
+    "WindowUsage",
+    "grouped",
+    "held_by_hour",
+    "latest",
+    "series_of",
+    "timeline",
+    "together",
+    "use",
 ]  # fmt: skip
 
 Key = Callable[[Who], str]
@@ -30,7 +42,7 @@ _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesUsage:
     """The amounts of one series."""
 
     series: Who
@@ -38,7 +50,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Use:
+class WindowUsage:
     """GPU usage in a time; `parts` are the GPUs that pods held, one part for each series.
 
     `nodes` are the GPUs of nodes, `quota` those within teams' quotas and `borrowed` those beyond.
@@ -48,10 +60,10 @@ class Use:
     """
 
     window: Window
-    parts: tuple[Part, ...]
-    nodes: tuple[Part, ...]
-    quota: tuple[Part, ...]
-    borrowed: tuple[Part, ...]
+    parts: tuple[SeriesUsage, ...]
+    nodes: tuple[SeriesUsage, ...]
+    quota: tuple[SeriesUsage, ...]
+    borrowed: tuple[SeriesUsage, ...]
     sampled: Mapping[str, float]
     quoted: Mapping[str, float]
 
@@ -92,10 +104,10 @@ class Use:
         found = grouped(self.quota, lambda each: each.team)
         return {team: hours(amounts.allocated) for team, amounts in found.items()}
 
-    def of_team(self, team: str) -> "Use":
+    def of_team(self, team: str) -> "WindowUsage":
         """The usage of one team; `nodes` stay those of all teams."""
 
-        def mine(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        def mine(parts: tuple[SeriesUsage, ...]) -> tuple[SeriesUsage, ...]:
             return tuple(each for each in parts if each.series.team == team)
 
         return replace(
@@ -126,22 +138,22 @@ class Now:
 
     cluster: str
     sampled_at: datetime | None = None
-    parts: tuple[Part, ...] = ()
-    nodes: tuple[Part, ...] = ()
-    ready: tuple[Part, ...] = ()
-    quota: tuple[Part, ...] = ()
-    borrowed: tuple[Part, ...] = ()
+    parts: tuple[SeriesUsage, ...] = ()
+    nodes: tuple[SeriesUsage, ...] = ()
+    ready: tuple[SeriesUsage, ...] = ()
+    quota: tuple[SeriesUsage, ...] = ()
+    borrowed: tuple[SeriesUsage, ...] = ()
     measured_at: datetime | None = None
-    measured: tuple[Part, ...] = ()
+    measured: tuple[SeriesUsage, ...] = ()
     trouble: str = ""
 
 
-def together(parts: Iterable[Part]) -> Amounts:
+def together(parts: Iterable[SeriesUsage]) -> Amounts:
     """The total of several series."""
     return reduce(add, (each.amounts for each in parts), NOTHING)
 
 
-def grouped(parts: Iterable[Part], key: Key) -> dict[str, Amounts]:
+def grouped(parts: Iterable[SeriesUsage], key: Key) -> dict[str, Amounts]:
     """The totals of several series, grouped by a key, the most GPU-hours first."""
     found: dict[str, Amounts] = {}
     for each in parts:
@@ -150,7 +162,7 @@ def grouped(parts: Iterable[Part], key: Key) -> dict[str, Amounts]:
     return dict(sorted(found.items(), key=lambda item: (-item[1].allocated, item[0])))
 
 
-def use(session: Session, window: Window) -> Use:
+def use(session: Session, window: Window) -> WindowUsage:
     """GPU usage in a time, in all clusters."""
     parts = _parts(session, sums(session, window.minutes))
     length = max(len(window.minutes), 1) * WHOLE
@@ -159,7 +171,7 @@ def use(session: Session, window: Window) -> Use:
         return {each.series.cluster: each.amounts.allocated / length for each in _of(parts, what)}
 
     sampled, quoted = shares(What.SAMPLED), shares(What.QUOTED)
-    return Use(
+    return WindowUsage(
         window,
         _of(parts, *_HELD),
         _of(parts, What.NODES),
@@ -265,10 +277,10 @@ def _with_quotas(session: Session, clusters: Collection[str]) -> Sequence[str]:
     return session.scalars(select(col(Series.cluster)).where(*is_one)).all()
 
 
-def _parts(session: Session, found: Mapping[int, Amounts]) -> list[Part]:
+def _parts(session: Session, found: Mapping[int, Amounts]) -> list[SeriesUsage]:
     known = series(session, found)
-    return [Part(known[each], amounts) for each, amounts in found.items()]
+    return [SeriesUsage(known[each], amounts) for each, amounts in found.items()]
 
 
-def _of(parts: Iterable[Part], *what: What) -> tuple[Part, ...]:
+def _of(parts: Iterable[SeriesUsage], *what: What) -> tuple[SeriesUsage, ...]:
     return tuple(each for each in parts if each.series.what in what)

@@ -16,14 +16,14 @@ from bot.due import wake
 from bot.errors import ConflictError
 from bot.quotas.controller import Active, active_legs, below_lent, lasting, name_of, passing
 from bot.quotas.engine import ZERO, Engine, Figures, Overrides
-from bot.quotas.managed import BORROWING, NOMINAL, Observed, Place, decoded
+from bot.quotas.managed import BORROWING, NOMINAL, Observed, QuotaField, decoded
 from bot.quotas.tables import (
     QUOTA,
-    Leg,
     ManagedQuota,
     Mode,
     Override,
     OverridePhase,
+    QuotaAdjustment,
     lane_of,
 )
 
@@ -31,10 +31,10 @@ _NOTHING_TO_GIVE = "It has none to give at present."
 
 
 @dataclass(frozen=True)
-class Look:
+class QuotaReading:
     """A quota as it was read; `epoch` is that of its row while unmanaged, else None."""
 
-    place: Place
+    place: QuotaField
     observed: Observed
     epoch: int | None
 
@@ -46,13 +46,13 @@ def digest_of(row: Override) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
-def places(row: Override) -> tuple[Place, ...]:
+def places(row: Override) -> tuple[QuotaField, ...]:
     """The quotas that the override changes, in order: that of a donor first."""
     field = BORROWING if row.mode == Mode.BORROWING_LIMIT else NOMINAL
-    own = Place(row.queue, row.flavor, row.resource, field)
+    own = QuotaField(row.queue, row.flavor, row.resource, field)
     if row.donor_queue is None:
         return (own,)
-    return (Place(row.donor_queue, row.flavor, row.resource, NOMINAL), own)
+    return (QuotaField(row.donor_queue, row.flavor, row.resource, NOMINAL), own)
 
 
 def epochs(session: Session, row: Override) -> tuple[int | None, ...]:
@@ -63,15 +63,17 @@ def epochs(session: Session, row: Override) -> tuple[int | None, ...]:
     )
 
 
-def look_at(overrides: Overrides, row: Override, known: Sequence[int | None]) -> tuple[Look, ...]:
+def look_at(
+    overrides: Overrides, row: Override, known: Sequence[int | None]
+) -> tuple[QuotaReading, ...]:
     """These quotas, read from the cluster."""
     return tuple(
-        Look(place, overrides.look(place).observed, epoch)
+        QuotaReading(place, overrides.look(place).observed, epoch)
         for place, epoch in zip(places(row), known, strict=True)
     )
 
 
-def looks_in_view(session: Session, engine: Engine, row: Override) -> tuple[Look, ...]:
+def looks_in_view(session: Session, engine: Engine, row: Override) -> tuple[QuotaReading, ...]:
     """These quotas, as the view shows them; no external call is made."""
     notes = dict(engine.overrides.notes())
     found = []
@@ -80,11 +82,11 @@ def looks_in_view(session: Session, engine: Engine, row: Override) -> tuple[Look
         figures = queue.of(place.flavor) if queue else None
         value, least = _shown(figures, place) if figures else (None, ZERO)
         seen = Observed(value, notes.get(place), kind=engine.words.queue, least=least)
-        found.append(Look(place, seen, epoch))
+        found.append(QuotaReading(place, seen, epoch))
     return tuple(found)
 
 
-def quota_at(session: Session, cluster: str, place: Place) -> ManagedQuota | None:
+def quota_at(session: Session, cluster: str, place: QuotaField) -> ManagedQuota | None:
     """The managed quota of a place."""
     return session.scalars(
         select(ManagedQuota).where(
@@ -97,7 +99,7 @@ def quota_at(session: Session, cluster: str, place: Place) -> ManagedQuota | Non
     ).first()
 
 
-def managed(session: Session, cluster: str, workspace_id: str, place: Place) -> ManagedQuota:
+def managed(session: Session, cluster: str, workspace_id: str, place: QuotaField) -> ManagedQuota:
     """The managed quota of a place; a new one is not yet part of the session."""
     return quota_at(session, cluster, place) or ManagedQuota(
         workspace_id=workspace_id,
@@ -124,7 +126,7 @@ class Start:
 
 
 def starts(
-    session: Session, row: Override, looks: Sequence[Look], now: datetime
+    session: Session, row: Override, looks: Sequence[QuotaReading], now: datetime
 ) -> tuple[Start, ...] | None:
     """The legs that would start now; None if a quota changed since it was read.
 
@@ -146,7 +148,7 @@ def switch_first(session: Session, row: Override, legs: Sequence[Start], now: da
             quota.baseline, quota.last_written = start.found
             session.add(quota)
             session.flush()
-        leg = Leg(
+        leg = QuotaAdjustment(
             override_id=row.id,
             quota_id=quota.id,
             position=position,
@@ -158,7 +160,7 @@ def switch_first(session: Session, row: Override, legs: Sequence[Start], now: da
     wake(session, QUOTA, legs[0].quota.id, lane_of(row.cluster), now)
 
 
-def absorb(session: Session, legs: Sequence[Leg]) -> None:
+def absorb(session: Session, legs: Sequence[QuotaAdjustment]) -> None:
     """Makes the legs' changes part of the baseline; the queue itself does not change."""
     for leg in legs:
         quota = session.get_one(ManagedQuota, leg.quota_id)
@@ -166,7 +168,7 @@ def absorb(session: Session, legs: Sequence[Leg]) -> None:
         leg.is_on, leg.is_settled = False, True
 
 
-def _shown(figures: Figures, place: Place) -> tuple[Decimal | None, Decimal]:
+def _shown(figures: Figures, place: QuotaField) -> tuple[Decimal | None, Decimal]:
     """A quota in the view, and the lowest value that it can have."""
     if place.field == BORROWING:
         return figures.borrowing_limit, ZERO
@@ -174,7 +176,7 @@ def _shown(figures: Figures, place: Place) -> tuple[Decimal | None, Decimal]:
     return nominal, figures.lending_limit or ZERO
 
 
-def _start(session: Session, row: Override, look: Look, now: datetime) -> Start | None:
+def _start(session: Session, row: Override, look: QuotaReading, now: datetime) -> Start | None:
     value = _usable(look)
     quota = managed(session, row.cluster, row.workspace_id, look.place)
     found = None
@@ -213,7 +215,7 @@ def _lowest(base: Decimal, active: Sequence[Active]) -> Decimal:
     return min(totals)
 
 
-def _usable(look: Look) -> Decimal:
+def _usable(look: QuotaReading) -> Decimal:
     place, value = look.place, look.observed.value
     if value is None:
         raise ConflictError(
@@ -233,7 +235,7 @@ def _baseline(observed: Observed, value: Decimal) -> Decimal:
     return decoded(note.baseline) if note and value == decoded(note.value) else value
 
 
-def _delta(row: Override, place: Place, base: Decimal) -> Decimal:
+def _delta(row: Override, place: QuotaField, base: Decimal) -> Decimal:
     if row.mode == Mode.BASE:
         return row.amount - base
     return -row.amount if place.queue == row.donor_queue else row.amount

@@ -15,7 +15,7 @@ from bot.slack.markup import Markup, channel, code, join, person, plain, when
 
 
 @dataclass(frozen=True)
-class Quarrel:
+class DriftConflict:
     """A quota changed outside Quartermaster, and its value with the overrides added to that."""
 
     quota: ManagedQuota
@@ -24,7 +24,7 @@ class Quarrel:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OverrideStatus:
     """The state of an override: its approval as text, its effect, and its problems.
 
     `effect` is for approvers: None if its queues were not found, a sentence if it could not start.
@@ -39,12 +39,12 @@ class Standing:
     buttons: tuple[Button, ...] = ()
     effect: Effect | str | None = None
     after_end: str = ""
-    quarrels: tuple[Quarrel, ...] = ()
+    quarrels: tuple[DriftConflict, ...] = ()
     troubles: tuple[str, ...] = ()
 
 
 def override_card(
-    row: Override, standing: Standing, settings: Quotas, *, for_deciders: bool
+    row: Override, standing: OverrideStatus, settings: Quotas, *, for_deciders: bool
 ) -> Card:
     """The card of an override; approvers see its effect and the buttons too."""
     state, tone = _STATES[OverridePhase(row.phase)]
@@ -102,7 +102,7 @@ def _facts(row: Override, asker: str) -> Iterator[tuple[str, Markup]]:
         yield "Revoked by", person(row.revoked_by)
 
 
-def _in_the_way(row: Override, standing: Standing) -> Iterator[Markup]:
+def _in_the_way(row: Override, standing: OverrideStatus) -> Iterator[Markup]:
     for quarrel in standing.quarrels:
         yield join("*Stopped*: ", plain(quarrel.quota.stopped_because))
     for trouble in (row.trouble, *standing.troubles):
@@ -112,7 +112,7 @@ def _in_the_way(row: Override, standing: Standing) -> Iterator[Markup]:
         yield plain(row.note)
 
 
-def _quarrel_buttons(standing: Standing) -> Iterator[Button]:
+def _quarrel_buttons(standing: OverrideStatus) -> Iterator[Button]:
     for quarrel in standing.quarrels:
         quota = quarrel.quota
         if quota.stranger is None:
@@ -132,7 +132,7 @@ def _quarrel_buttons(standing: Standing) -> Iterator[Button]:
         yield Button("quota.rewrite", "Restore the expected value", value, "danger")
 
 
-def _weighed(row: Override, standing: Standing, settings: Quotas) -> Iterator[Markup]:
+def _weighed(row: Override, standing: OverrideStatus, settings: Quotas) -> Iterator[Markup]:
     effect = standing.effect
     if effect is None:
         yield plain("The effect is unknown: its queues have not been read yet.")

@@ -15,16 +15,16 @@ from bot.database.database import Database, Session
 from bot.due import wake
 from bot.errors import ClusterError
 from bot.quotas import telling
-from bot.quotas.engine import Engine, Sight
+from bot.quotas.engine import Engine, QuotaReader
 from bot.quotas.engines import Engines
-from bot.quotas.managed import NOMINAL, Note, Observed, Place, Wanted
+from bot.quotas.managed import NOMINAL, Observed, QuotaAnnotation, QuotaField, QuotaTarget
 from bot.quotas.tables import (
     OVERRIDE,
     QUOTA,
-    Leg,
     ManagedQuota,
     Override,
     OverridePhase,
+    QuotaAdjustment,
     lane_of,
     subject_of,
 )
@@ -53,7 +53,7 @@ class Done:
 class Write:
     """The quota has to be set to this."""
 
-    wanted: Wanted
+    wanted: QuotaTarget
 
 
 @dataclass(frozen=True)
@@ -85,20 +85,20 @@ def decide(
     return Write(wanted)
 
 
-def wanted_of(quota: ManagedQuota, active: Sequence[Active]) -> Wanted:
+def wanted_of(quota: ManagedQuota, active: Sequence[Active]) -> QuotaTarget:
     """The value with all overrides, and the annotation from which it can be restored."""
     baseline = (quota.baseline or Decimal(0)) + lasting(active)
     value = baseline + passing(active)
     ends = [each.until for each in active if each.until is not None]
     if not ends:
-        return Wanted(value, None)
-    note = Note(
+        return QuotaTarget(value, None)
+    note = QuotaAnnotation(
         ids=tuple(sorted(each.override_id for each in active if each.until is not None)),
         baseline=format_quantity(baseline),
         value=format_quantity(value),
         until=max(ends).astimezone(UTC).isoformat(timespec="seconds"),
     )
-    return Wanted(value, note)
+    return QuotaTarget(value, note)
 
 
 def lasting(active: Sequence[Active]) -> Decimal:
@@ -114,7 +114,7 @@ def passing(active: Sequence[Active]) -> Decimal:
 @dataclass(frozen=True)
 class _State:
     quota: ManagedQuota
-    legs: tuple[Leg, ...]
+    legs: tuple[QuotaAdjustment, ...]
     active: tuple[Active, ...]
 
 
@@ -146,14 +146,14 @@ class QuotaController:
             case Write(wanted):
                 return self._write(sight, state, wanted)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows an error on the cards once it has occurred several times."""
         quota = session.get(ManagedQuota, row_id)
         if quota is not None and trouble.attempts >= _WORTH_SAYING:
             quota.trouble = trouble.sentence
             refresh_overrides(session, row_id)
 
-    def _write(self, sight: Sight, state: _State, wanted: Wanted) -> Step:
+    def _write(self, sight: QuotaReader, state: _State, wanted: QuotaTarget) -> Step:
         """Records the value that is about to be written; the next step writes it."""
         quota, observed = state.quota, sight.observed
         again = self._clock.now()
@@ -175,15 +175,17 @@ def engine_of(engines: Engines, name: str) -> Engine:
     return engine
 
 
-def place_of(quota: ManagedQuota) -> Place:
+def place_of(quota: ManagedQuota) -> QuotaField:
     """The place of a managed quota."""
-    return Place(quota.queue, quota.flavor, quota.resource, quota.field)
+    return QuotaField(quota.queue, quota.flavor, quota.resource, quota.field)
 
 
 def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
     """The active overrides of a managed quota."""
     legs = session.scalars(
-        select(Leg).where(col(Leg.quota_id) == quota_id, col(Leg.is_on)).order_by(col(Leg.id))
+        select(QuotaAdjustment)
+        .where(col(QuotaAdjustment.quota_id) == quota_id, col(QuotaAdjustment.is_on))
+        .order_by(col(QuotaAdjustment.id))
     )
     return tuple(
         Active(leg.override_id, leg.delta, session.get_one(Override, leg.override_id).ends_at)
@@ -195,8 +197,11 @@ def refresh_overrides(session: Session, quota_id: str) -> list[Override]:
     """Refreshes the cards of all overrides that change this quota, and returns these."""
     statement = (
         select(Override)
-        .join(Leg, col(Leg.override_id) == col(Override.id))
-        .where(col(Leg.quota_id) == quota_id, col(Leg.is_on) | ~col(Leg.is_settled))
+        .join(QuotaAdjustment, col(QuotaAdjustment.override_id) == col(Override.id))
+        .where(
+            col(QuotaAdjustment.quota_id) == quota_id,
+            col(QuotaAdjustment.is_on) | ~col(QuotaAdjustment.is_settled),
+        )
         .order_by(col(Override.id))
     )
     rows = list(session.scalars(statement))
@@ -209,11 +214,13 @@ def _load(session: Session, quota_id: str) -> _State | None:
     quota = session.get(ManagedQuota, quota_id)
     if quota is None:
         return None
-    legs = session.scalars(select(Leg).where(col(Leg.quota_id) == quota_id)).all()
+    legs = session.scalars(
+        select(QuotaAdjustment).where(col(QuotaAdjustment.quota_id) == quota_id)
+    ).all()
     return _State(quota, tuple(legs), active_legs(session, quota_id))
 
 
-def _prepare(session: Session, quota_id: str, observed: Observed, wanted: Wanted) -> None:
+def _prepare(session: Session, quota_id: str, observed: Observed, wanted: QuotaTarget) -> None:
     quota = session.get_one(ManagedQuota, quota_id)
     quota.last_written, quota.writing = observed.value, wanted.value
 
@@ -225,7 +232,7 @@ def _settle(session: Session, state: _State, observed: Observed, now: datetime) 
         refresh_overrides(session, quota.id)
     quota.last_written, quota.writing = observed.value, None
     for seen in state.legs:
-        leg = session.get_one(Leg, seen.id)
+        leg = session.get_one(QuotaAdjustment, seen.id)
         if leg.is_on == seen.is_on and not leg.is_settled:
             leg.is_settled = True
             wake(session, OVERRIDE, leg.override_id, lane_of(quota.cluster), now)
@@ -238,11 +245,11 @@ def _settle(session: Session, state: _State, observed: Observed, now: datetime) 
 def _is_needed(session: Session, quota_id: str) -> bool:
     """Whether an override is on, or will be switched on."""
     statement = (
-        select(Leg)
-        .join(Override, col(Override.id) == col(Leg.override_id))
+        select(QuotaAdjustment)
+        .join(Override, col(Override.id) == col(QuotaAdjustment.override_id))
         .where(
-            col(Leg.quota_id) == quota_id,
-            col(Leg.is_on) | (col(Override.phase) == OverridePhase.APPROVED),
+            col(QuotaAdjustment.quota_id) == quota_id,
+            col(QuotaAdjustment.is_on) | (col(Override.phase) == OverridePhase.APPROVED),
         )
     )
     return session.scalars(statement).first() is not None

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.approvals import Approval, ApprovalPhase
-from bot.quotas.tables import Leg, Mode, Override, OverridePhase
+from bot.quotas.tables import Mode, Override, OverridePhase, QuotaAdjustment
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """Nothing to do until that time, or until the row is woken."""
 
     until: datetime | None
@@ -25,7 +25,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Switch:
+class Apply:
     """The next leg is to be on, or off."""
 
     position: int
@@ -39,7 +39,7 @@ class Become:
     phase: OverridePhase
 
 
-Move = Rest | Begin | Notice | Switch | Become
+Move = Wait | Begin | Notice | Apply | Become
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class State:
 
     row: Override
     approval: Approval | None
-    legs: tuple[Leg, ...]
+    legs: tuple[QuotaAdjustment, ...]
     notice: timedelta | None
 
 
@@ -65,7 +65,7 @@ def decide(state: State, now: datetime) -> Move:
         case OverridePhase.ENDING:
             return _switch_off(state)
         case _:
-            return Rest(None)
+            return Wait(None)
 
 
 def _when_asked(state: State) -> Move:
@@ -81,7 +81,7 @@ def _when_asked(state: State) -> Move:
         case ApprovalPhase.VOIDED:
             return Become(OverridePhase.FAILED)
         case _:
-            return Rest(None)
+            return Wait(None)
 
 
 def _when_active(state: State, now: datetime) -> Move:
@@ -91,26 +91,26 @@ def _when_active(state: State, now: datetime) -> Move:
     if _is_over(row, now):
         return Become(OverridePhase.ENDING)
     if row.ends_at is None or state.notice is None or row.noticed_at:
-        return Rest(row.ends_at)
+        return Wait(row.ends_at)
     notice_at = row.ends_at - state.notice
-    return Notice() if now >= notice_at else Rest(notice_at)
+    return Notice() if now >= notice_at else Wait(notice_at)
 
 
 def _switch_on(state: State) -> Move:
     for leg in state.legs:
         if not leg.is_on:
-            return Switch(leg.position, on=True)
+            return Apply(leg.position, on=True)
         if not leg.is_settled:
-            return Rest(state.row.ends_at)
+            return Wait(state.row.ends_at)
     return Become(OverridePhase.ACTIVE)
 
 
 def _switch_off(state: State) -> Move:
     for leg in reversed(state.legs):
         if leg.is_on:
-            return Switch(leg.position, on=False)
+            return Apply(leg.position, on=False)
         if not leg.is_settled:
-            return Rest(None)
+            return Wait(None)
     return Become(OverridePhase.REVOKED if state.row.revoked_at else OverridePhase.ENDED)
 
 

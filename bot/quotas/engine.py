@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import Resource
 from bot.cluster.view import View
-from bot.quotas.managed import Note, Observed, Place, Wanted
-from bot.quotas.standing import Cause, Item, Standing
+from bot.quotas.managed import Observed, QuotaAnnotation, QuotaField, QuotaTarget
+from bot.quotas.standing import AdmissionState, Cause, Item
 
 ZERO = Decimal(0)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -19,7 +19,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Words:
+class EngineTerms:
     """An engine's terms, and its sentences for people.
 
     `queue` is the kind of object that holds a quota, and `setting` the key that names it.
@@ -110,7 +110,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueueBacklog:
     """What waits in a queue, in the order in which the engine admits it."""
 
     items: tuple[Item, ...] = ()
@@ -121,7 +121,7 @@ class Queues(Protocol):
     """One cluster's queues as its view shows them; never its pods."""
 
     @property
-    def words(self) -> Words:
+    def words(self) -> EngineTerms:
         """What the engine calls things."""
         ...
 
@@ -166,7 +166,7 @@ class Queues(Protocol):
         """The figures of all queues that share the flavor with this one, itself included."""
         ...
 
-    def waiting(self, queue: str) -> Waiting | None:
+    def waiting(self, queue: str) -> QueueBacklog | None:
         """What waits in a queue; None while that was not read."""
         ...
 
@@ -187,27 +187,27 @@ class Queues(Protocol):
 
 
 @dataclass(frozen=True)
-class Sight:
+class QuotaReader:
     """A quota as read from the cluster; `write` sets it, unless it has changed since."""
 
     observed: Observed
-    write: Callable[[Wanted], None]
+    write: Callable[[QuotaTarget], None]
 
 
 class Overrides(Protocol):
     """Reads and writes the quotas that overrides change."""
 
-    def look(self, place: Place) -> Sight:
+    def look(self, place: QuotaField) -> QuotaReader:
         """Reads a quota from the cluster."""
         ...
 
-    def notes(self) -> Iterator[tuple[Place, Note]]:
+    def notes(self) -> Iterator[tuple[QuotaField, QuotaAnnotation]]:
         """The notes of this installation on the queues in the view."""
         ...
 
 
 @dataclass(frozen=True)
-class Dress:
+class QueueingSpec:
     """How a run is queued: its queue, its priority and its size.
 
     `gpus` are those of one pod, and may be a fraction; `pods` start together. `least` is the
@@ -240,7 +240,7 @@ class Demand:
 class Runs(Protocol):
     """What an engine does with runs."""
 
-    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+    def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """A copy of the manifest that this engine manages."""
         ...
 
@@ -277,11 +277,11 @@ class Runs(Protocol):
         """The sentence that a run cannot have more or fewer pods while it runs, or nothing."""
         ...
 
-    def standing(self, root: ClusterObject) -> Standing | None:
+    def standing(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object in the view, None if the engine has not reported one."""
         ...
 
-    def standing_live(self, root: ClusterObject) -> Standing | None:
+    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster: None proves that the engine does not manage it."""
         ...
 
@@ -301,6 +301,6 @@ class Engine:
     trouble: Callable[[], str] = lambda: ""
 
     @property
-    def words(self) -> Words:
+    def words(self) -> EngineTerms:
         """What the engine calls things."""
         return self.queues.words

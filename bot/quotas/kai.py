@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from bot.cluster.kai import PodGroup, Share
+from bot.cluster.kai import PodGroup, QueueResource
 from bot.cluster.kai import Queue as KaiQueue
 from bot.cluster.objects import Node
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, is_owned
 from bot.cluster.view import View
-from bot.quotas.engine import LATEST, ZERO, Figures, Queue, Waiting
+from bot.quotas.engine import LATEST, ZERO, Figures, Queue, QueueBacklog
 from bot.quotas.kai_items import KaiItem
 from bot.quotas.kai_words import WORDS
 from bot.quotas.nodes import allocatable
@@ -71,7 +71,7 @@ class KaiQueues:
         )
         return (*members, rest)
 
-    def waiting(self, queue: str) -> Waiting | None:
+    def waiting(self, queue: str) -> QueueBacklog | None:
         """What waits in a Queue, by priority and age; None while PodGroups were not read."""
         if not self.view.store(POD_GROUPS).synced:
             return None
@@ -79,7 +79,7 @@ class KaiQueues:
             each for each in self._items(queue) if each.blocked is not None and not each.is_idle
         ]
         found.sort(key=lambda each: (-each.priority, each.created_at or LATEST))
-        return Waiting(tuple(found), sum((each.gpus for each in found), ZERO))
+        return QueueBacklog(tuple(found), sum((each.gpus for each in found), ZERO))
 
     def admitted(self, queue: str) -> list[KaiItem]:
         """The PodGroups that hold GPUs of a Queue."""
@@ -174,18 +174,18 @@ class KaiQueues:
         return KaiItem(group, self.resource, found.value if found else _USUAL_PRIORITY)
 
 
-def gpu_share(queue: KaiQueue) -> Share:
+def gpu_share(queue: KaiQueue) -> QueueResource:
     """What a Queue may use of GPUs."""
     resources = queue.spec.resources
-    return (resources.gpu if resources else None) or Share()
+    return (resources.gpu if resources else None) or QueueResource()
 
 
-def quota_of(share: Share) -> Decimal:
+def quota_of(share: QueueResource) -> Decimal:
     """The quota of a Queue that has a limit; one that is not set is 0."""
     return Decimal(share.quota or 0)
 
 
-def borrowing_limit(share: Share) -> Decimal | None:
+def borrowing_limit(share: QueueResource) -> Decimal | None:
     """What may be used beyond the quota: None for any amount, nothing where no limit is set."""
     if share.limit == _NO_LIMIT:
         return None

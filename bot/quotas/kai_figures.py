@@ -5,16 +5,16 @@ from decimal import Decimal
 from functools import partial
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.kai import Queue, Share
+from bot.cluster.kai import Queue, QueueResource
 from bot.cluster.resources import KAI_QUEUES
-from bot.quotas.engine import Sight
+from bot.quotas.engine import QuotaReader
 from bot.quotas.kai import borrowing_limit, gpu_share, node_pool, quota_of
 from bot.quotas.managed import (
     NOMINAL,
-    Note,
     Operation,
-    Place,
-    Wanted,
+    QuotaAnnotation,
+    QuotaField,
+    QuotaTarget,
     annotate,
     notes_of,
     observed,
@@ -32,27 +32,29 @@ class KaiOverrides:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    def look(self, place: Place) -> Sight:
+    def look(self, place: QuotaField) -> QuotaReader:
         """Reads a quota from the cluster."""
         queue = self._cluster.get(KAI_QUEUES, place.queue)
         value = _value(queue, place) if queue else None
         installation = self._cluster.installation
-        return Sight(
+        return QuotaReader(
             observed(queue, place, value, installation, KIND), partial(self._write, queue, place)
         )
 
-    def notes(self) -> Iterator[tuple[Place, Note]]:
+    def notes(self) -> Iterator[tuple[QuotaField, QuotaAnnotation]]:
         """The notes of this installation on the Queues in the view."""
         for queue in self._cluster.view.all(KAI_QUEUES):
             yield from notes_of(queue, self._cluster.installation)
 
-    def _write(self, queue: Queue | None, place: Place, wanted: Wanted) -> None:
+    def _write(self, queue: Queue | None, place: QuotaField, wanted: QuotaTarget) -> None:
         if queue is not None:
             operations = patch(queue, place, wanted, self._cluster.installation)
             self._cluster.patch_json(KAI_QUEUES, place.queue, operations)
 
 
-def patch(queue: Queue, place: Place, wanted: Wanted, installation: str) -> list[Operation]:
+def patch(
+    queue: Queue, place: QuotaField, wanted: QuotaTarget, installation: str
+) -> list[Operation]:
     """The operations that set the wanted value, and fail if the Queue has changed meanwhile.
 
     A limit includes the quota, so it changes by the same amount; what may be borrowed stays the
@@ -74,7 +76,7 @@ def patch(queue: Queue, place: Place, wanted: Wanted, installation: str) -> list
     ]
 
 
-def _value(queue: Queue, place: Place) -> Decimal | None:
+def _value(queue: Queue, place: QuotaField) -> Decimal | None:
     share = gpu_share(queue)
     if node_pool(queue) != place.flavor:
         return None
@@ -83,7 +85,7 @@ def _value(queue: Queue, place: Place) -> Decimal | None:
     return quota_of(share) if share.quota is None or share.quota >= 0 else None
 
 
-def _unchanged(queue: Queue, share: Share) -> Iterator[Operation]:
+def _unchanged(queue: Queue, share: QueueResource) -> Iterator[Operation]:
     """The tests that quota and limit are unchanged; an absent one is tested by the version."""
     if share.quota is None or share.limit is None:
         yield same_version(queue)

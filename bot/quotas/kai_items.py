@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.cluster.kai import PodGroup, SchedulingCondition
 from bot.cluster.objects import OwnerReference
-from bot.quotas.standing import Blocked, Cause, Stand, Standing
+from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
 
 _ZERO: Final = Decimal(0)
 _TOOK = "KAI reclaimed its GPUs for other work by deleting its pods."
@@ -141,20 +141,22 @@ def blocked(group: PodGroup) -> Blocked | None:
     return Blocked(_REASONS.get(told.reason if told else "", Cause.QUOTA), said)
 
 
-def standing_of(groups: Sequence[PodGroup]) -> Standing | None:
+def standing_of(groups: Sequence[PodGroup]) -> AdmissionState | None:
     """The state of a run by all its PodGroups; older versions create one per pod."""
     found = [_standing(each) for each in groups]
     waiting = (each for each in found if each.stand is not Stand.ADMITTED)
     return next(waiting, None) or next(iter(found), None)
 
 
-def _standing(group: PodGroup) -> Standing:
+def _standing(group: PodGroup) -> AdmissionState:
     why = blocked(group)
     if why is None:
-        return Standing(group.name, Stand.ADMITTED, since=group.started_at)
+        return AdmissionState(group.name, Stand.ADMITTED, since=group.started_at)
     if was_evicted(group):
-        return Standing(group.name, Stand.PREEMPTED, _TOOK, since=group.evicted_at, blocked=why)
-    return Standing(group.name, Stand.WAITING, blocked=why)
+        return AdmissionState(
+            group.name, Stand.PREEMPTED, _TOOK, since=group.evicted_at, blocked=why
+        )
+    return AdmissionState(group.name, Stand.WAITING, blocked=why)
 
 
 def _unplaced(conditions: Sequence[SchedulingCondition]) -> SchedulingCondition | None:

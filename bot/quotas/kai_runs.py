@@ -12,12 +12,12 @@ from bot.cluster.kai import Queue as KaiQueue
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
 from bot.errors import ClusterError, ConflictError
-from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
+from bot.quotas.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.kai import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.kai_items import standing_of
 from bot.quotas.manifests import policy_of, started_at_once, templates
 from bot.quotas.priorities import refuse_priority
-from bot.quotas.standing import Standing
+from bot.quotas.standing import AdmissionState
 
 QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
@@ -37,26 +37,28 @@ class KaiRuns:
         self._cluster = cluster
         self._queues = queues
 
-    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+    def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """The manifest with its Queue and scheduler, not suspended, and tolerant of evictions."""
-        dressed = deepcopy(manifest)
-        queueing = {QUEUE: dress.queue} | ({PRIORITY: dress.priority} if dress.priority else {})
-        dressed["metadata"]["labels"] |= queueing
-        spec = dressed["spec"]
-        if dress.pods > 1 and "parallelism" in spec:
-            least = str(dress.pods if dress.least is None else dress.least)
-            dressed["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
-        started_at_once(dressed)
+        queued = deepcopy(manifest)
+        marks = {QUEUE: queueing.queue} | (
+            {PRIORITY: queueing.priority} if queueing.priority else {}
+        )
+        queued["metadata"]["labels"] |= marks
+        spec = queued["spec"]
+        if queueing.pods > 1 and "parallelism" in spec:
+            least = str(queueing.pods if queueing.least is None else queueing.least)
+            queued["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
+        started_at_once(queued)
         for template in templates(spec):
-            _dress_pods(template, queueing, dress.gpus, self._queues.resource)
-        policy = policy_of(dressed)
-        attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * dress.pods)
+            _mark_pods(template, marks, queueing.gpus, self._queues.resource)
+        policy = policy_of(queued)
+        attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * queueing.pods)
         if attempts:
             # Only pods that failed by themselves count, and the bot counts these.
-            annotations = dressed["metadata"].setdefault("annotations", {})
+            annotations = queued["metadata"].setdefault("annotations", {})
             annotations[labels.ATTEMPTS] = str(attempts)
         _have_patience(spec, policy)
-        return dressed
+        return queued
 
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError or ConflictError if KAI is known never to start such a run."""
@@ -112,7 +114,7 @@ class KaiRuns:
         del resource, root
         return ""
 
-    def standing(self, root: ClusterObject) -> Standing | None:
+    def standing(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object, by its PodGroups in the view."""
         view = self._cluster.view
         found = view.owned_by(POD_GROUPS, root.uid) or _of_run(
@@ -120,7 +122,7 @@ class KaiRuns:
         )
         return standing_of(found)
 
-    def standing_live(self, root: ClusterObject) -> Standing | None:
+    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster; None if KAI is not served."""
         try:
             groups = self._cluster.list(POD_GROUPS, root.namespace)
@@ -166,9 +168,9 @@ def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
     ]
 
 
-def _dress_pods(template: Manifest, queueing: Manifest, gpus: Decimal, resource: str) -> None:
+def _mark_pods(template: Manifest, marks: Manifest, gpus: Decimal, resource: str) -> None:
     metadata, spec = template.setdefault("metadata", {}), template["spec"]
-    metadata.setdefault("labels", {}).update(queueing)
+    metadata.setdefault("labels", {}).update(marks)
     spec["schedulerName"] = SCHEDULER
     if gpus == gpus.to_integral_value():
         return

@@ -1,9 +1,9 @@
 """KAI's terms, and what something may wait for in KAI."""
 
-from bot.quotas.engine import Words
+from bot.quotas.engine import EngineTerms
 from bot.quotas.standing import Cause
 
-WORDS = Words(
+WORDS = EngineTerms(
     engine="KAI",
     queue="Queue",
     setting="queue",

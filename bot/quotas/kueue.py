@@ -22,7 +22,7 @@ from bot.cluster.resources import (
     is_owned,
 )
 from bot.cluster.view import View
-from bot.quotas.engine import LATEST, ZERO, CohortQuota, Figures, Queue, Waiting
+from bot.quotas.engine import LATEST, ZERO, CohortQuota, Figures, Queue, QueueBacklog
 from bot.quotas.kueue_items import KueueItem
 from bot.quotas.kueue_words import WORDS
 from bot.quotas.nodes import allocatable
@@ -40,7 +40,7 @@ class KueueQueues:
         self.view = view
         self.resource = resource
         self.per_gpu = per_gpu
-        self._waiting: tuple[object, object, Mapping[str, Waiting]] = (None, None, {})
+        self._waiting: tuple[object, object, Mapping[str, QueueBacklog]] = (None, None, {})
         self._admitted: tuple[object, Mapping[str, Sequence[KueueItem]]] = (None, {})
         self._members: tuple[object, object, Mapping[str, Sequence[ClusterQueue]]] = (
             None,
@@ -76,11 +76,11 @@ class KueueQueues:
         of_cohorts = (each for each in self._of_cohorts() if self._root(each.cohort) == root)
         return tuple(each for each in (*of_queues, *of_cohorts) if each.flavor == figures.flavor)
 
-    def waiting(self, queue: str) -> Waiting | None:
+    def waiting(self, queue: str) -> QueueBacklog | None:
         """What waits in a ClusterQueue; None while workloads were not read."""
         if not self.view.store(WORKLOADS).synced:
             return None
-        return self._all_waiting().get(queue, Waiting())
+        return self._all_waiting().get(queue, QueueBacklog())
 
     def admitted(self, queue: str) -> Sequence[KueueItem]:
         """The workloads that hold quota of a ClusterQueue."""
@@ -236,7 +236,7 @@ class KueueQueues:
             self._members = (queues, cohorts, known)
         return known
 
-    def _all_waiting(self) -> Mapping[str, Waiting]:
+    def _all_waiting(self) -> Mapping[str, QueueBacklog]:
         """Computed once for each state of the view, because there may be thousands."""
         workloads, locals_ = self.view.all(WORKLOADS), self.view.all(LOCAL_QUEUES)
         seen_workloads, seen_locals, known = self._waiting
@@ -287,7 +287,9 @@ def _usage(
     return None
 
 
-def _by_queue(waiting: Iterable[KueueItem], locals_: Sequence[LocalQueue]) -> Mapping[str, Waiting]:
+def _by_queue(
+    waiting: Iterable[KueueItem], locals_: Sequence[LocalQueue]
+) -> Mapping[str, QueueBacklog]:
     queues = {(local.namespace, local.name): local.spec.cluster_queue for local in locals_}
     found: dict[str, list[KueueItem]] = defaultdict(list)
     for item in waiting:
@@ -295,6 +297,6 @@ def _by_queue(waiting: Iterable[KueueItem], locals_: Sequence[LocalQueue]) -> Ma
     return {queue: _in_order(items) for queue, items in found.items()}
 
 
-def _in_order(items: list[KueueItem]) -> Waiting:
+def _in_order(items: list[KueueItem]) -> QueueBacklog:
     items.sort(key=lambda each: (-each.priority, each.created_at or LATEST))
-    return Waiting(tuple(items), sum((each.gpus for each in items), ZERO))
+    return QueueBacklog(tuple(items), sum((each.gpus for each in items), ZERO))

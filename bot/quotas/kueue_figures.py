@@ -8,13 +8,13 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.quantities import Quantity, format_quantity
 from bot.cluster.queues import ClusterQueue, ResourceQuota
 from bot.cluster.resources import CLUSTER_QUEUES
-from bot.quotas.engine import Sight
+from bot.quotas.engine import QuotaReader
 from bot.quotas.managed import (
     NOMINAL,
-    Note,
     Operation,
-    Place,
-    Wanted,
+    QuotaAnnotation,
+    QuotaField,
+    QuotaTarget,
     annotate,
     notes_of,
     observed,
@@ -33,7 +33,7 @@ class KueueOverrides:
         self._cluster = cluster
         self._per_gpu = per_gpu
 
-    def look(self, place: Place) -> Sight:
+    def look(self, place: QuotaField) -> QuotaReader:
         """Reads a quota from the cluster."""
         queue = self._cluster.get(CLUSTER_QUEUES, place.queue)
         found = _find(queue, place) if queue else None
@@ -44,14 +44,14 @@ class KueueOverrides:
         if lent is not None:
             # Kueue's webhook rejects a nominalQuota below the lendingLimit.
             seen = replace(seen, least=lent / self._per_gpu(place.resource))
-        return Sight(seen, partial(self._write, queue, place))
+        return QuotaReader(seen, partial(self._write, queue, place))
 
-    def notes(self) -> Iterator[tuple[Place, Note]]:
+    def notes(self) -> Iterator[tuple[QuotaField, QuotaAnnotation]]:
         """The notes of this installation on the queues in the view."""
         for queue in self._cluster.view.all(CLUSTER_QUEUES):
             yield from notes_of(queue, self._cluster.installation)
 
-    def _write(self, queue: ClusterQueue | None, place: Place, wanted: Wanted) -> None:
+    def _write(self, queue: ClusterQueue | None, place: QuotaField, wanted: QuotaTarget) -> None:
         if queue is not None:
             units = wanted.value * self._per_gpu(place.resource)
             wanted = replace(wanted, value=units)
@@ -59,7 +59,9 @@ class KueueOverrides:
             self._cluster.patch_json(CLUSTER_QUEUES, place.queue, operations)
 
 
-def patch(queue: ClusterQueue, place: Place, wanted: Wanted, installation: str) -> list[Operation]:
+def patch(
+    queue: ClusterQueue, place: QuotaField, wanted: QuotaTarget, installation: str
+) -> list[Operation]:
     """The operations that set the wanted value, and fail if the queue has changed meanwhile.
 
     Index, names and value are tested rather than the resourceVersion, which every status
@@ -79,7 +81,7 @@ def patch(queue: ClusterQueue, place: Place, wanted: Wanted, installation: str) 
     ]
 
 
-def _locate(queue: ClusterQueue, place: Place) -> tuple[str, Quantity]:
+def _locate(queue: ClusterQueue, place: QuotaField) -> tuple[str, Quantity]:
     found = _find(queue, place)
     value = _value(found[1], place.field) if found else None
     if found is None or value is None:
@@ -87,7 +89,7 @@ def _locate(queue: ClusterQueue, place: Place) -> tuple[str, Quantity]:
     return found[0], value
 
 
-def _find(queue: ClusterQueue, place: Place) -> tuple[str, ResourceQuota] | None:
+def _find(queue: ClusterQueue, place: QuotaField) -> tuple[str, ResourceQuota] | None:
     for g, group in enumerate(queue.spec.resource_groups):
         for f, flavor in enumerate(group.flavors):
             for r, quota in enumerate(flavor.resources):

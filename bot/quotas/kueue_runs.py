@@ -19,13 +19,13 @@ from bot.cluster.resources import (
     Resource,
 )
 from bot.errors import ClusterError, ConflictError
-from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
+from bot.quotas.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.kueue import KueueQueues
 from bot.quotas.kueue_flavors import placement_of
 from bot.quotas.kueue_items import KueueItem
 from bot.quotas.kueue_says import blocked, told_of_checks
 from bot.quotas.priorities import refuse_priority
-from bot.quotas.standing import Stand, Standing, Taker
+from bot.quotas.standing import AdmissionState, Stand, Taker
 
 _HELD = "It is on hold: its Workload was deactivated."
 _REJECTED = "An admission check rejected it, and Kueue gave up on it:"
@@ -55,9 +55,9 @@ class KueueRuns:
         self._queues = queues
         self._excluded = excluded
 
-    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+    def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """The manifest with its LocalQueue, and its priority if it has one."""
-        return dressed(manifest, dress)
+        return queued(manifest, queueing)
 
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError or ConflictError if Kueue is known never to admit such a run."""
@@ -142,7 +142,7 @@ class KueueRuns:
             " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
         )
 
-    def standing(self, root: ClusterObject) -> Standing | None:
+    def standing(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object, by its Workload in the view."""
         view = self._cluster.view
         found = view.labelled(WORKLOADS, labels.JOB_UID, root.uid) or view.owned_by(
@@ -151,7 +151,7 @@ class KueueRuns:
         last = _last(found)
         return self._with_taker(self._told(last)) if last else None
 
-    def standing_live(self, root: ClusterObject) -> Standing | None:
+    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster; None if Kueue is not served."""
         try:
             workloads = self._cluster.list(WORKLOADS, root.namespace)
@@ -168,14 +168,14 @@ class KueueRuns:
         last = _last(owned)
         return self._told(last) if last else None
 
-    def _told(self, workload: Workload) -> Standing:
+    def _told(self, workload: Workload) -> AdmissionState:
         """The state of a Workload, and the flavor of its GPUs."""
         admission, resource = workload.status.admission, self._queues.resource
         given = admission.pod_set_assignments if admission else ()
         flavors = (each.flavors[resource] for each in given if resource in each.flavors)
         return replace(standing_of(workload), flavor=next(flavors, ""))
 
-    def _with_taker(self, standing: Standing) -> Standing:
+    def _with_taker(self, standing: AdmissionState) -> AdmissionState:
         """The same, with what the view shows of the Workload that preempted it."""
         taker = standing.taker
         if taker is None or not taker.uid:
@@ -196,14 +196,14 @@ class KueueRuns:
         return [(each.namespace, each.name) for each in pending]
 
 
-def dressed(manifest: Manifest, dress: Dress) -> Manifest:
+def queued(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
     """A manifest with the labels by which Kueue manages it."""
-    queueing = {labels.QUEUE_NAME: dress.queue}
-    if dress.priority:
-        queueing[labels.PRIORITY_CLASS] = dress.priority
+    marks = {labels.QUEUE_NAME: queueing.queue}
+    if queueing.priority:
+        marks[labels.PRIORITY_CLASS] = queueing.priority
     metadata = manifest["metadata"]
-    metadata = metadata | {"labels": metadata["labels"] | queueing}
-    if dress.least is not None and "parallelism" in manifest["spec"]:
+    metadata = metadata | {"labels": metadata["labels"] | marks}
+    if queueing.least is not None and "parallelism" in manifest["spec"]:
         # Kueue supports this only for Jobs, and rejects it for operators' objects.
         metadata["annotations"] = metadata["annotations"] | {labels.ELASTIC: "true"}
     return manifest | {"metadata": metadata}
@@ -222,25 +222,25 @@ def _rank(workload: Workload) -> tuple[bool, str]:
     return is_admitted, str(workload.metadata.creation_timestamp)
 
 
-def standing_of(workload: Workload) -> Standing:
+def standing_of(workload: Workload) -> AdmissionState:
     """The state of a Workload."""
     conditions, name = workload.status.conditions, workload.name
     admitted = find_condition(conditions, "Admitted")
     if admitted is not None and admitted.true:
-        return Standing(name, Stand.ADMITTED, since=admitted.last_transition_time)
+        return AdmissionState(name, Stand.ADMITTED, since=admitted.last_transition_time)
     why = blocked(workload)
     rejected = _rejected(workload)
     if rejected:
-        return Standing(name, Stand.GIVEN_UP, reason=_REJECTED, quote=rejected, blocked=why)
+        return AdmissionState(name, Stand.GIVEN_UP, reason=_REJECTED, quote=rejected, blocked=why)
     evicted = find_condition(conditions, "Evicted")
     held = "" if workload.spec.active else _HELD
     if evicted is None or not evicted.true:
-        return Standing(name, Stand.WAITING, reason=held, blocked=why)
+        return AdmissionState(name, Stand.WAITING, reason=held, blocked=why)
     for cause, sentence in _GAVE_UP.items():
         if cause in evicted.reason and held:
-            return Standing(name, Stand.GIVEN_UP, reason=sentence, blocked=why)
+            return AdmissionState(name, Stand.GIVEN_UP, reason=sentence, blocked=why)
     if evicted.reason == "Preempted":
-        return Standing(
+        return AdmissionState(
             name,
             Stand.PREEMPTED,
             _why_preempted(workload),
@@ -249,9 +249,9 @@ def standing_of(workload: Workload) -> Standing:
             taker=_taker(evicted.message),
         )
     if held:
-        return Standing(name, Stand.WAITING, reason=held, blocked=why)
+        return AdmissionState(name, Stand.WAITING, reason=held, blocked=why)
     back = "It was requeued:"
-    return Standing(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
+    return AdmissionState(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
 
 
 def _rejected(workload: Workload) -> str:

@@ -1,11 +1,11 @@
 """Kueue's terms, and what something may wait for in Kueue."""
 
-from bot.quotas.engine import Words
+from bot.quotas.engine import EngineTerms
 from bot.quotas.standing import Cause
 
 _ADMIN = "A platform admin has to check it."
 _NOTHING = "No action is needed."
-WORDS = Words(
+WORDS = EngineTerms(
     engine="Kueue",
     queue="ClusterQueue",
     setting="local_queue",

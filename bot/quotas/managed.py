@@ -17,7 +17,7 @@ Operation = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Place:
+class QuotaField:
     """Identifies a quota; `field` is nominalQuota or borrowingLimit, on any engine."""
 
     queue: str
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Note:
+class QuotaAnnotation:
     """The annotation's entry for one quota, enough to restore it without the database."""
 
     ids: tuple[str, ...]
@@ -51,22 +51,26 @@ class Observed:
     """
 
     value: Decimal | None
-    note: Note | None = None
+    note: QuotaAnnotation | None = None
     is_foreign: bool = False
     kind: str = "ClusterQueue"
     least: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class QuotaTarget:
     """The value that a quota should have, and its annotation."""
 
     value: Decimal
-    note: Note | None
+    note: QuotaAnnotation | None
 
 
 def observed(
-    queue: ClusterObject | None, place: Place, value: Decimal | None, installation: str, kind: str
+    queue: ClusterObject | None,
+    place: QuotaField,
+    value: Decimal | None,
+    installation: str,
+    kind: str,
 ) -> Observed:
     """A quota that was read, with our note about it."""
     if queue is None:
@@ -81,12 +85,12 @@ def observed(
     )
 
 
-def read_notes(queue: ClusterObject) -> tuple[str, dict[str, Note]]:
+def read_notes(queue: ClusterObject) -> tuple[str, dict[str, QuotaAnnotation]]:
     """The installation that wrote the queue's annotation, and its note on each quota."""
     try:
         content = json.loads(queue.metadata.annotations.get(ANNOTATION, ""))
         notes = {
-            key: Note(tuple(each["ids"]), each["baseline"], each["value"], each["until"])
+            key: QuotaAnnotation(tuple(each["ids"]), each["baseline"], each["value"], each["until"])
             for key, each in content["fields"].items()
         }
         return str(content["installation"]), notes
@@ -94,18 +98,20 @@ def read_notes(queue: ClusterObject) -> tuple[str, dict[str, Note]]:
         return "", {}
 
 
-def notes_of(queue: ClusterObject, installation: str) -> Iterator[tuple[Place, Note]]:
+def notes_of(
+    queue: ClusterObject, installation: str
+) -> Iterator[tuple[QuotaField, QuotaAnnotation]]:
     """The notes of this installation in the queue's annotation, with their quotas."""
     writer, notes = read_notes(queue)
     for key, note in notes.items() if writer == installation else ():
         flavor, _, rest = key.partition("/")
         resource, _, field = rest.rpartition("/")
         if resource and field in {NOMINAL, BORROWING}:
-            yield Place(queue.name, flavor, resource, field), note
+            yield QuotaField(queue.name, flavor, resource, field), note
 
 
 def annotate(
-    queue: ClusterObject, place: Place, note: Note | None, installation: str
+    queue: ClusterObject, place: QuotaField, note: QuotaAnnotation | None, installation: str
 ) -> Iterator[Operation]:
     """The operations that set this note, and fail if the annotation has changed meanwhile."""
     path = f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
@@ -138,6 +144,6 @@ def decoded(text: str) -> Decimal:
     return parse_quantity(text)
 
 
-def _written(installation: str, notes: dict[str, Note]) -> str:
+def _written(installation: str, notes: dict[str, QuotaAnnotation]) -> str:
     fields = {key: asdict(note) for key, note in sorted(notes.items())}
     return json.dumps({"installation": installation, "fields": fields})

@@ -16,9 +16,17 @@ from bot.database.database import Database, Session
 from bot.due import wake
 from bot.errors import ConflictError
 from bot.quotas import telling
-from bot.quotas.beginning import Look, absorb, digest_of, epochs, look_at, starts, switch_first
+from bot.quotas.beginning import (
+    QuotaReading,
+    absorb,
+    digest_of,
+    epochs,
+    look_at,
+    starts,
+    switch_first,
+)
 from bot.quotas.controller import engine_of
-from bot.quotas.course import Become, Begin, Move, Notice, Rest, State, Switch, decide
+from bot.quotas.course import Apply, Become, Begin, Move, Notice, State, Wait, decide
 from bot.quotas.effect import above_quota
 from bot.quotas.engine import ZERO
 from bot.quotas.engines import Engines
@@ -28,11 +36,11 @@ from bot.quotas.tables import (
     LIVE,
     OVERRIDE,
     QUOTA,
-    Leg,
     ManagedQuota,
     Mode,
     Override,
     OverridePhase,
+    QuotaAdjustment,
     lane_of,
     subject_of,
 )
@@ -60,7 +68,7 @@ class ReadAnew(Protocol):
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class OverrideCollaborators:
     """What overrides need besides the cluster."""
 
     stopping: Stopping
@@ -79,7 +87,7 @@ class OverrideController:
         settings: Callable[[], Settings],
         engines: Engines,
         approvals: Approvals,
-        neighbours: Neighbours,
+        neighbours: OverrideCollaborators,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -95,7 +103,7 @@ class OverrideController:
         if state is None:
             return Step(None)
         move = decide(state, now)
-        if isinstance(move, Rest):
+        if isinstance(move, Wait):
             return Step(move.until)
         looks = self._looked_at(state) if isinstance(move, Begin) else ()
 
@@ -106,7 +114,7 @@ class OverrideController:
 
         return Step(now, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows an error on the card once it has occurred several times."""
         row = session.get(Override, row_id)
         if row is not None and trouble.attempts >= _WORTH_SAYING:
@@ -119,13 +127,15 @@ class OverrideController:
             return None
         quotas = self._settings().quotas
         legs = session.scalars(
-            select(Leg).where(col(Leg.override_id) == row_id).order_by(col(Leg.position))
+            select(QuotaAdjustment)
+            .where(col(QuotaAdjustment.override_id) == row_id)
+            .order_by(col(QuotaAdjustment.position))
         ).all()
         approval = self._approvals.of(session, OVERRIDE, row_id)
         notice = quotas.stop_notice if quotas.after_end == "stop" else None
         return State(row, approval, tuple(legs), notice)
 
-    def _looked_at(self, state: State) -> tuple[Look, ...]:
+    def _looked_at(self, state: State) -> tuple[QuotaReading, ...]:
         """The quotas as they are now, after rereading the approvers."""
         row, approval = state.row, state.approval
         if approval is not None:
@@ -137,19 +147,24 @@ class OverrideController:
         return look_at(engine_of(self._engines, row.cluster).overrides, row, known)
 
     def _make(
-        self, session: Session, state: State, move: Move, looks: tuple[Look, ...], now: datetime
+        self,
+        session: Session,
+        state: State,
+        move: Move,
+        looks: tuple[QuotaReading, ...],
+        now: datetime,
     ) -> None:
         row = state.row
         row.trouble = ""
         match move:
-            case Rest():
+            case Wait():
                 return
             case Begin():
                 self._begin(session, state, looks, now)
             case Notice():
                 row.noticed_at = now
                 telling.ends_soon(session, row, self._above(session, state), now)
-            case Switch(position, on):
+            case Apply(position, on):
                 leg = state.legs[position]
                 leg.is_on, leg.is_settled = on, False
                 wake(session, QUOTA, leg.quota_id, lane_of(row.cluster), now)
@@ -159,7 +174,7 @@ class OverrideController:
         refresh_cards(session, subject_of(row), live=False)
 
     def _begin(
-        self, session: Session, state: State, looks: tuple[Look, ...], now: datetime
+        self, session: Session, state: State, looks: tuple[QuotaReading, ...], now: datetime
     ) -> None:
         row, approval = state.row, state.approval
         if approval is None:

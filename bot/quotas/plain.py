@@ -8,8 +8,8 @@ from bot.cluster.allowances import Allowance
 from bot.cluster.resources import ALLOWANCES
 from bot.cluster.view import View
 from bot.errors import ConflictError
-from bot.quotas.engine import ZERO, Figures, Queue, Sight, Waiting
-from bot.quotas.managed import Note, Observed, Place, Wanted
+from bot.quotas.engine import ZERO, Figures, Queue, QueueBacklog, QuotaReader
+from bot.quotas.managed import Observed, QuotaAnnotation, QuotaField, QuotaTarget
 from bot.quotas.nodes import allocatable
 from bot.quotas.plain_words import WORDS
 from bot.quotas.standing import Item
@@ -49,7 +49,7 @@ class PlainQueues:
         """Itself: namespaces do not lend."""
         return (figures,)
 
-    def waiting(self, queue: str) -> Waiting | None:
+    def waiting(self, queue: str) -> QueueBacklog | None:
         """None: pending work of others is unknown."""
         del queue
         return None
@@ -111,16 +111,16 @@ class PlainQueues:
 class PlainOverrides:
     """No quota can be changed: ResourceQuotas belong to the cluster's administrators."""
 
-    def look(self, place: Place) -> Sight:
+    def look(self, place: QuotaField) -> QuotaReader:
         """Finds no such quota."""
-        return Sight(Observed(None, kind=WORDS.queue), partial(_refuse, place))
+        return QuotaReader(Observed(None, kind=WORDS.queue), partial(_refuse, place))
 
-    def notes(self) -> Iterator[tuple[Place, Note]]:
+    def notes(self) -> Iterator[tuple[QuotaField, QuotaAnnotation]]:
         """Empty: none are written."""
         return iter(())
 
 
-def _refuse(place: Place, wanted: Wanted) -> None:
+def _refuse(place: QuotaField, wanted: QuotaTarget) -> None:
     del wanted
     raise ConflictError(
         f"Namespace {place.queue} has {WORDS.unchangeable}.",

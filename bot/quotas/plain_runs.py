@@ -9,11 +9,11 @@ from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Pod, find_condition
 from bot.cluster.resources import PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.view import View
-from bot.quotas.engine import Demand, Dress, Manifest, Placement, Queue
+from bot.quotas.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.manifests import started_at_once, templates
 from bot.quotas.plain import PlainQueues
 from bot.quotas.priorities import refuse_priority
-from bot.quotas.standing import Blocked, Cause, Stand, Standing
+from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
 
 # How the scheduler says that nodes would fit if they had free capacity.
 _NO_ROOM = re.compile(r"Insufficient |Too many pods")
@@ -26,14 +26,14 @@ class PlainRuns:
         self._view = view
         self._queues = queues
 
-    def dress(self, manifest: Manifest, dress: Dress) -> Manifest:
+    def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """The manifest, not suspended, its pods with the priority."""
-        dressed = deepcopy(manifest)
-        started_at_once(dressed)
-        if dress.priority:
-            for template in templates(dressed["spec"]):
-                template["spec"]["priorityClassName"] = dress.priority
-        return dressed
+        queued = deepcopy(manifest)
+        started_at_once(queued)
+        if queueing.priority:
+            for template in templates(queued["spec"]):
+                template["spec"]["priorityClassName"] = queueing.priority
+        return queued
 
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError for a priority class that the cluster does not have."""
@@ -73,15 +73,15 @@ class PlainRuns:
         del resource, root
         return ""
 
-    def standing(self, root: ClusterObject) -> Standing | None:
+    def standing(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object: it waits while no node has capacity for its pods."""
         pods = self._view.labelled(PODS, labels.RUN, root.labels.get(labels.RUN, ""))
         blocked = None if any(pod.spec.node_name for pod in pods) else _blocked(pods)
         if blocked is None:
-            return Standing(root.name, Stand.ADMITTED)
-        return Standing(root.name, Stand.WAITING, blocked=blocked)
+            return AdmissionState(root.name, Stand.ADMITTED)
+        return AdmissionState(root.name, Stand.WAITING, blocked=blocked)
 
-    def standing_live(self, root: ClusterObject) -> Standing | None:
+    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
         """The same: there is no engine to manage it."""
         return self.standing(root)
 

@@ -1,9 +1,9 @@
 """The terms for clusters without a quota engine, and what something may wait for there."""
 
-from bot.quotas.engine import Words
+from bot.quotas.engine import EngineTerms
 from bot.quotas.standing import Cause
 
-WORDS = Words(
+WORDS = EngineTerms(
     engine="Kubernetes",
     queue="namespace",
     setting="namespace",

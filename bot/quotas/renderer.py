@@ -7,17 +7,17 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bot.approvals import Approvals
-from bot.approvals.deciding import Asked, deciding
+from bot.approvals.deciding import RequestSubject, deciding
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotFoundError
 from bot.people import name_of
-from bot.quotas.card import Quarrel, Standing, override_card
+from bot.quotas.card import DriftConflict, OverrideStatus, override_card
 from bot.quotas.controller import active_legs
 from bot.quotas.effect import Effect
 from bot.quotas.service import QuotaService
-from bot.quotas.tables import LIVE, OVERRIDE, Leg, ManagedQuota, Override, OverridePhase
+from bot.quotas.tables import LIVE, OVERRIDE, ManagedQuota, Override, OverridePhase, QuotaAdjustment
 from bot.quotas.wording import amount
 from bot.slack.card import Card
 
@@ -45,11 +45,11 @@ class OverrideRenderer:
         if row is None:
             return None
         settings = self._settings()
-        asked = Asked(OVERRIDE, row.id, row.channel)
+        asked = RequestSubject(OVERRIDE, row.id, row.channel)
         found = deciding(session, self._approvals, settings, asked, channel)
         quotas = tuple(_in_hand(session, row))
         words = self._quotas.words(row.cluster)
-        standing = Standing(
+        standing = OverrideStatus(
             approval=found.lines,
             buttons=found.buttons,
             effect=self._effect(session, row) if found.is_there else None,
@@ -79,12 +79,12 @@ def _in_hand(session: Session, row: Override) -> Iterator[ManagedQuota]:
     if row.phase in LIVE:
         yield from session.scalars(
             select(ManagedQuota)
-            .join(Leg, col(Leg.quota_id) == col(ManagedQuota.id))
-            .where(col(Leg.override_id) == row.id)
-            .order_by(col(Leg.position))
+            .join(QuotaAdjustment, col(QuotaAdjustment.quota_id) == col(ManagedQuota.id))
+            .where(col(QuotaAdjustment.override_id) == row.id)
+            .order_by(col(QuotaAdjustment.position))
         )
 
 
-def _quarrel(session: Session, quota: ManagedQuota, queue_kind: str) -> Quarrel:
+def _quarrel(session: Session, quota: ManagedQuota, queue_kind: str) -> DriftConflict:
     on = sum((each.delta for each in active_legs(session, quota.id)), Decimal(0))
-    return Quarrel(quota, amount((quota.stranger or Decimal(0)) + on), queue_kind)
+    return DriftConflict(quota, amount((quota.stranger or Decimal(0)) + on), queue_kind)

@@ -18,10 +18,10 @@ from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.quotas.beginning import digest_of, looks_in_view, quota_at, starts
 from bot.quotas.effect import Effect, foresee
-from bot.quotas.engine import Queues, Words
+from bot.quotas.engine import EngineTerms, Queues
 from bot.quotas.engines import Engines
 from bot.quotas.kueue_words import WORDS as KUEUE
-from bot.quotas.managed import Place
+from bot.quotas.managed import QuotaField
 from bot.quotas.status import TeamStatus, team_status
 from bot.quotas.tables import (
     LIVE,
@@ -34,11 +34,11 @@ from bot.quotas.tables import (
     lane_of,
     subject_of,
 )
-from bot.quotas.wish import Facts, Wish, base_row, override_row
+from bot.quotas.wish import Facts, OverrideRequest, base_row, override_row
 from bot.quotas.wording import change, number
 from bot.rights import EVERYBODY
 from bot.slack.markup import join, person, plain
-from bot.slack.messages import Note, refresh_cards, say_once, show_card
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
 
 HISTORY = 15
 # Every `/quota status` runs it, so it is built once.
@@ -80,7 +80,7 @@ class QuotaService:
         """The queues of a cluster; NotFoundError when it is not configured."""
         return self._engines.of(cluster).queues
 
-    def words(self, cluster: str) -> Words:
+    def words(self, cluster: str) -> EngineTerms:
         """The terms of a cluster's engine; Kueue's if the cluster is not configured."""
         engine = self._engines.get(cluster)
         return engine.words if engine else KUEUE
@@ -97,12 +97,16 @@ class QuotaService:
                 found.append(team_status(engine.queues, name, team, rows, engine.trouble()))
         return found
 
-    def request(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
+    def request(
+        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+    ) -> Override:
         """Requests an override; it is pending then. UserError says what is wrong."""
         row = override_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_override", (asker, wish.break_glass), now)
 
-    def set_base(self, session: Session, wish: Wish, asker: Caller, now: datetime) -> Override:
+    def set_base(
+        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+    ) -> Override:
         """Requests a change of the team's base quota; it is pending then."""
         row = base_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_base", (asker, wish.break_glass), now)
@@ -176,11 +180,11 @@ class QuotaService:
         record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)
         return quota
 
-    def _facts(self, session: Session, wish: Wish) -> Facts:
+    def _facts(self, session: Session, wish: OverrideRequest) -> Facts:
         settings = self._settings()
         cluster = bound(wish.team, settings.teams[wish.team], wish.cluster).cluster
 
-        def base_of(place: Place) -> Decimal | None:
+        def base_of(place: QuotaField) -> Decimal | None:
             quota = quota_at(session, cluster, place)
             return quota.baseline if quota else None
 
@@ -238,8 +242,8 @@ class QuotaService:
         text = join("*Break-glass*: ", person(row.requester), " approved alone: ",
                     plain(f"{row.team}, {change(row)}. {row.reason}"))  # fmt: skip
         for channel in self._deciding(()):
-            note = Note("break-glass", (text,), in_thread=False)
-            say_once(session, subject_of(row), channel, note, now)
+            note = ThreadMessage("break-glass", (text,), in_thread=False)
+            post_once(session, subject_of(row), channel, note, now)
 
     def _one_to_revoke(self, session: Session, wanted: str | None, caller: Caller) -> Override:
         statement = select(Override).order_by(col(Override.id).desc())

@@ -58,7 +58,7 @@ class Taker:
 
 
 @dataclass(frozen=True)
-class Standing:
+class AdmissionState:
     """The state of one workload.
 
     `name` is that of the engine's own object for it. `reason` is a sentence for people if there is

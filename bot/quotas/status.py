@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bot.config import Team
 from bot.quotas.cohorts import available
-from bot.quotas.engine import ZERO, Figures, Queue, Queues, Waiting
+from bot.quotas.engine import ZERO, Figures, Queue, QueueBacklog, Queues
 from bot.quotas.tables import Override
 
 
@@ -71,14 +71,14 @@ def team_status(
     )
 
 
-def _waiting(queues: Queues, queue: Queue) -> Waiting | None:
+def _waiting(queues: Queues, queue: Queue) -> QueueBacklog | None:
     """What waits in all queues that this one consists of; None until they were read."""
     names = {each.queue for each in queue.figures} or {queue.name}
     known = [each for each in map(queues.waiting, names) if each is not None]
     if len(known) < len(names):
         return None
     items = tuple(item for each in known for item in each.items)
-    return Waiting(items, sum((each.gpus for each in known), ZERO))
+    return QueueBacklog(items, sum((each.gpus for each in known), ZERO))
 
 
 def free_to_borrow(own: Figures, pool: Iterable[Figures]) -> Decimal | None:

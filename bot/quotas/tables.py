@@ -126,7 +126,7 @@ class ManagedQuota(SQLModel, table=True):
     epoch: int = 0
 
 
-class Leg(SQLModel, table=True):
+class QuotaAdjustment(SQLModel, table=True):
     """What one override does to one managed quota.
 
     Legs are switched on in the order of `position`, and off in reverse order. The override's

@@ -11,7 +11,7 @@ from bot.quotas.standing import Item
 from bot.quotas.tables import Override, OverridePhase, subject_of
 from bot.quotas.wording import UNKNOWN, change, field_of, gpus
 from bot.slack.markup import Markup, code, join, person, plain, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 
 _MOST_NAMED = 5
 
@@ -100,5 +100,5 @@ def _listed(items: Sequence[Markup]) -> Markup:
 
 
 def _tell(session: Session, row: Override, purpose: str, line: Markup, now: datetime) -> None:
-    note = Note(purpose, (join(person(row.requester), " ", line),), owner=row.requester)
-    say_once(session, subject_of(row), row.channel, note, now)
+    note = ThreadMessage(purpose, (join(person(row.requester), " ", line),), owner=row.requester)
+    post_once(session, subject_of(row), row.channel, note, now)

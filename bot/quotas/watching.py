@@ -14,7 +14,7 @@ from bot.due import wake
 from bot.errors import DatabaseError
 from bot.quotas.beginning import managed
 from bot.quotas.engine import Engine
-from bot.quotas.managed import Note, decoded
+from bot.quotas.managed import QuotaAnnotation, decoded
 from bot.quotas.tables import QUOTA, ManagedQuota, Override, lane_of
 from bot.wakeups import Wakeup
 
@@ -70,7 +70,7 @@ def _in_hand(session: Session, cluster: str, queue: str | None) -> list[str]:
     return list(session.scalars(statement))
 
 
-def _adopt(session: Session, quota: ManagedQuota, note: Note, now: datetime) -> bool:
+def _adopt(session: Session, quota: ManagedQuota, note: QuotaAnnotation, now: datetime) -> bool:
     """Starts to manage an unmanaged quota whose overrides are over."""
     if quota.baseline is not None:
         return False

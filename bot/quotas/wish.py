@@ -10,7 +10,7 @@ from bot.config import OverrideMode, Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotFoundError, UsageError
 from bot.quotas.engine import Figures, Queue, Queues
-from bot.quotas.managed import NOMINAL, Place
+from bot.quotas.managed import NOMINAL, QuotaField
 from bot.quotas.tables import Mode, Override
 from bot.quotas.wording import amount as figure
 from bot.quotas.wording import gpus
@@ -20,7 +20,7 @@ MOST_GPUS = 1024
 
 
 @dataclass(frozen=True)
-class Wish:
+class OverrideRequest:
     """A request for quota; `gpu_type` is optional if the team has only one."""
 
     team: str
@@ -40,10 +40,10 @@ class Facts:
     settings: Settings
     cluster: str
     queues: Queues
-    base_of: Callable[[Place], Decimal | None]
+    base_of: Callable[[QuotaField], Decimal | None]
 
 
-def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
+def override_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
     """The requested override; UserError if it is not possible."""
     mode = _mode(facts.settings, wish)
     target = _target(facts, wish)
@@ -60,11 +60,11 @@ def override_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Over
     return row
 
 
-def base_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override:
+def base_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
     """The requested change of a team's base quota; UserError if it is not possible."""
     target = _target(facts, wish)
     row = _row(facts, target, wish, asker, now)
-    known = facts.base_of(Place(row.queue, row.flavor, row.resource, NOMINAL))
+    known = facts.base_of(QuotaField(row.queue, row.flavor, row.resource, NOMINAL))
     before = _base(facts, target) if known is None else known
     total = wish.amount.value + (before if wish.amount.relative else Decimal(0))
     _refuse_senseless(target, before, total - before, wish)
@@ -72,7 +72,7 @@ def base_row(facts: Facts, wish: Wish, asker: Caller, now: datetime) -> Override
     return row
 
 
-def _mode(settings: Settings, wish: Wish) -> Mode:
+def _mode(settings: Settings, wish: OverrideRequest) -> Mode:
     if wish.donor is not None:
         return Mode.TRANSFER
     if settings.quotas.override is OverrideMode.TRANSFER:
@@ -84,7 +84,7 @@ def _mode(settings: Settings, wish: Wish) -> Mode:
     return Mode(settings.quotas.override)
 
 
-def _length(settings: Settings, wish: Wish) -> timedelta:
+def _length(settings: Settings, wish: OverrideRequest) -> timedelta:
     longest = settings.quotas.longest
     length = wish.length or longest
     if length > longest:
@@ -95,7 +95,7 @@ def _length(settings: Settings, wish: Wish) -> timedelta:
     return length
 
 
-def _target(facts: Facts, wish: Wish) -> Figures:
+def _target(facts: Facts, wish: OverrideRequest) -> Figures:
     queue = _queue(facts, wish.team)
     flavors = {each.flavor: each for each in queue.figures}
     if not flavors:
@@ -167,7 +167,9 @@ def _base(facts: Facts, target: Figures) -> Decimal:
     return target.nominal
 
 
-def _refuse_senseless(target: Figures, before: Decimal, delta: Decimal, wish: Wish) -> None:
+def _refuse_senseless(
+    target: Figures, before: Decimal, delta: Decimal, wish: OverrideRequest
+) -> None:
     after = before + delta
     if not delta:
         raise ConflictError(
@@ -187,7 +189,7 @@ def _refuse_senseless(target: Figures, before: Decimal, delta: Decimal, wish: Wi
         )
 
 
-def _donor_queue(facts: Facts, wish: Wish, target: Figures, delta: Decimal) -> str:
+def _donor_queue(facts: Facts, wish: OverrideRequest, target: Figures, delta: Decimal) -> str:
     donor, teams = wish.donor or "", facts.settings.teams
     if donor not in teams or donor == wish.team:
         others = ", ".join(name for name in teams if name != wish.team)
@@ -209,7 +211,9 @@ def _donor_queue(facts: Facts, wish: Wish, target: Figures, delta: Decimal) -> s
     return queue.name
 
 
-def _row(facts: Facts, target: Figures, wish: Wish, asker: Caller, now: datetime) -> Override:
+def _row(
+    facts: Facts, target: Figures, wish: OverrideRequest, asker: Caller, now: datetime
+) -> Override:
     return Override(
         workspace_id=asker.workspace_id,
         cluster=facts.cluster,

@@ -12,7 +12,7 @@ from bot.slack import metrics
 from bot.slack.blocks import reply_blocks
 from bot.slack.card import Reply
 from bot.slack.chart_blocks import Showing, chart_blocks
-from bot.slack.client import Draft, Place, SlackClient
+from bot.slack.client import Destination, Draft, SlackClient
 from bot.slack.delivery_rules import BAD_BLOCKS
 from bot.slack.incoming import Arrival, Incoming
 from bot.slack.markup import plain, sentence
@@ -99,7 +99,7 @@ class Answers:
             )
 
     def _say(self, incoming: Incoming, draft: Draft) -> None:
-        place = Place(incoming.channel, incoming.thread_ts)
+        place = Destination(incoming.channel, incoming.thread_ts)
         if incoming.response_url:
             self._client.respond(incoming.response_url, draft, incoming.thread_ts)
         else:

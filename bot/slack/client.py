@@ -45,7 +45,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Spot:
+class MessageRef:
     """The position of a message."""
 
     channel: str
@@ -53,7 +53,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Place:
+class Destination:
     """Where a message goes: a channel, or a thread in it, shown in the channel too if broadcast."""
 
     channel: str
@@ -111,7 +111,7 @@ class SlackClient:
         given = headers.get("x-oauth-scopes", "").split(",")
         return frozenset(scope.strip() for scope in given if scope.strip())
 
-    def post(self, place: Place, draft: Draft, *, mark: str) -> Spot:
+    def post(self, place: Destination, draft: Draft, *, mark: str) -> MessageRef:
         """Posts a message and returns its position; `find_by_metadata` finds it by its mark."""
         answer = self._api.call(
             "chat.postMessage",
@@ -124,9 +124,9 @@ class SlackClient:
             unfurl_links="false",
             unfurl_media="false",
         )
-        return Spot(answer["channel"], answer["ts"])
+        return MessageRef(answer["channel"], answer["ts"])
 
-    def update(self, spot: Spot, draft: Draft) -> None:
+    def update(self, spot: MessageRef, draft: Draft) -> None:
         """Updates a message of the bot."""
         self._api.call(
             "chat.update", channel=spot.channel, ts=spot.ts, text=draft.text, blocks=draft.blocks
@@ -151,7 +151,7 @@ class SlackClient:
         send_bytes(given["upload_url"], content, self._api.proxy)
         return str(given["file_id"])
 
-    def share(self, place: Place, file: tuple[str, str], text: str) -> None:
+    def share(self, place: Destination, file: tuple[str, str], text: str) -> None:
         """Posts an uploaded file below `text`; `file` is its id and its title.
 
         Slack does this once for a file, and does not say where its message stands.
@@ -165,7 +165,7 @@ class SlackClient:
             initial_comment=text,
         )
 
-    def post_ephemeral(self, place: Place, person: str, draft: Draft) -> None:
+    def post_ephemeral(self, place: Destination, person: str, draft: Draft) -> None:
         """Posts a message that only this person sees."""
         self._api.call(
             "chat.postEphemeral",
@@ -199,12 +199,12 @@ class SlackClient:
         channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]
         return channel
 
-    def permalink(self, spot: Spot) -> str:
+    def permalink(self, spot: MessageRef) -> str:
         """The permalink of a message."""
         answer = self._api.call("chat.getPermalink", channel=spot.channel, message_ts=spot.ts)
         return str(answer["permalink"])
 
-    def find_by_metadata(self, place: Place, mark: str, since: datetime) -> str | None:
+    def find_by_metadata(self, place: Destination, mark: str, since: datetime) -> str | None:
         """The `ts` of our message with this mark, if it was posted there after `since`."""
         for message in self._messages(place, since):
             metadata = message.get("metadata") or {}
@@ -213,7 +213,7 @@ class SlackClient:
                 return str(message["ts"])
         return None
 
-    def find_by_file(self, place: Place, file_id: str, since: datetime) -> str | None:
+    def find_by_file(self, place: Destination, file_id: str, since: datetime) -> str | None:
         """The `ts` of the message that shows the file, if it was shared there after `since`."""
         for message in self._messages(place, since):
             if any(file.get("id") == file_id for file in message.get("files") or ()):
@@ -246,13 +246,13 @@ class SlackClient:
             bool(seen.get("is_ext_shared") or seen.get("is_pending_ext_shared")),
         )
 
-    def _messages(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+    def _messages(self, place: Destination, since: datetime) -> Iterator[dict[str, Any]]:
         return self._replies(place, since) if place.thread_ts else self._history(place, since)
 
-    def _history(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+    def _history(self, place: Destination, since: datetime) -> Iterator[dict[str, Any]]:
         return self._pages("conversations.history", since, channel=place.channel)
 
-    def _replies(self, place: Place, since: datetime) -> Iterator[dict[str, Any]]:
+    def _replies(self, place: Destination, since: datetime) -> Iterator[dict[str, Any]]:
         return self._pages(
             "conversations.replies", since, channel=place.channel, ts=place.thread_ts
         )

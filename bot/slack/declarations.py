@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
-from bot.slack.parameters import Kind, Words
+from bot.slack.parameters import Text, ValueType
 
 Handler = TypeVar("Handler", bound=Callable[..., Reply])
 
@@ -95,7 +95,7 @@ class Parameter:
 
     name: str
     shape: Literal["argument", "option", "flag", "rest"]
-    kind: Kind[Any]
+    kind: ValueType[Any]
     dashed: str = ""
     help: str = ""
     default: object = None
@@ -203,7 +203,7 @@ class Command:
         return declare
 
     def argument(
-        self, name: str, kind: Kind[Any], **traits: Unpack[ValueTraits]
+        self, name: str, kind: ValueType[Any], **traits: Unpack[ValueTraits]
     ) -> Callable[[Handler], Handler]:
         """A value that is known by its place; required unless it says otherwise."""
         traits.setdefault("required", "default" not in traits)
@@ -212,7 +212,7 @@ class Command:
     def option(
         self,
         dashed: str,
-        *details: str | Kind[Any],
+        *details: str | ValueType[Any],
         flag: bool = False,
         **traits: Unpack[ValueTraits],
     ) -> Callable[[Handler], Handler]:
@@ -225,12 +225,12 @@ class Command:
         kinds = [each for each in details if not isinstance(each, str)]
         name = names[0] if names else dashed.removeprefix("--").replace("-", "_")
         shape: Literal["flag", "option"] = "flag" if flag else "option"
-        kind = kinds[0] if kinds else Words()
+        kind = kinds[0] if kinds else Text()
         return self._parameter(Parameter(name, shape, kind, dashed, **traits))
 
     def rest(self, name: str, **traits: Unpack[RestTraits]) -> Callable[[Handler], Handler]:
         """The words after `--`, as they were typed; an empty tuple where there are none."""
-        return self._parameter(Parameter(name, "rest", Words(), default=(), **traits))
+        return self._parameter(Parameter(name, "rest", Text(), default=(), **traits))
 
     def button(self, action: str, **traits: Unpack[ButtonTraits]) -> Callable[[Handler], Handler]:
         """Declares the function below it: it answers clicks, given the button's value.

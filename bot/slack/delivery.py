@@ -13,16 +13,16 @@ from bot.charts.values import Chart
 from bot.errors import ChatError
 from bot.slack.budgets import FILES, Budgets, Call
 from bot.slack.chart_blocks import alt_text, name_of
-from bot.slack.client import Draft, Place, SlackClient, Spot
+from bot.slack.client import Destination, Draft, MessageRef, SlackClient
 from bot.slack.delivery_rules import (
     BAD_BLOCKS,
     OUTAGE,
     SHARED_OUTSIDE,
-    Look,
+    DeliveryContext,
+    FindPosted,
     Post,
     Step,
     Update,
-    World,
     after_failed_upload,
     after_failure,
     after_vain_look,
@@ -61,7 +61,7 @@ class Job:
 
     row: Message
     step: Step
-    world: World
+    world: DeliveryContext
 
     @property
     def call(self) -> Call:
@@ -116,7 +116,7 @@ class Delivery:
                 self._post(job, place, rendered, draft)
             case Update(spot):
                 self._update(job, spot, rendered, draft)
-            case Look(place, since):
+            case FindPosted(place, since):
                 self._look(job, place, since, rendered)
 
     def failed(self, job: Job, error: ChatError) -> None:
@@ -124,7 +124,7 @@ class Delivery:
         world = self._counted(job, job.call, error)
         self._outbox.failed(job.row.id, after_failure(job.row, job.step, error, world))
 
-    def _counted(self, job: Job, call: Call, error: ChatError) -> World:
+    def _counted(self, job: Job, call: Call, error: ChatError) -> DeliveryContext:
         """The world for deciding about a failure, which the budgets know of from now on."""
         log.warning(
             "a message could not be sent",
@@ -144,7 +144,7 @@ class Delivery:
             self._budgets.succeeded()
         return replace(job.world, jitter=_chance.random())
 
-    def _post(self, job: Job, place: Place, rendered: Rendered, draft: Draft) -> None:
+    def _post(self, job: Job, place: Destination, rendered: Rendered, draft: Draft) -> None:
         there = self._reachable(place)
         if not self._may_call(job):
             return
@@ -160,7 +160,7 @@ class Delivery:
             self._budgets.ends(job.call)
         self._outbox.posted(job.row.id, since, spot, rendered)
 
-    def _update(self, job: Job, spot: Spot, rendered: Rendered, draft: Draft) -> None:
+    def _update(self, job: Job, spot: MessageRef, rendered: Rendered, draft: Draft) -> None:
         if rendered.digest != job.row.digest:
             if not self._may_update(job, spot):
                 return
@@ -200,9 +200,9 @@ class Delivery:
                     self._bring(job, call, file)
                 case Post(place):
                     self._share(job, place, rendered, file)
-                case Look(place, since) if file.refused is None:
+                case FindPosted(place, since) if file.refused is None:
                     self._look_for_file(job, place, since, rendered)
-                case Look(place, since):
+                case FindPosted(place, since):
                     self._look(job, place, since, rendered)
                 case Update():
                     self._outbox.shown(job.row.id, rendered)
@@ -221,7 +221,7 @@ class Delivery:
         self._answered()
         self._outbox.brought(job.row.id, file_id)
 
-    def _share(self, job: Job, place: Place, rendered: Rendered, file: Attached) -> None:
+    def _share(self, job: Job, place: Destination, rendered: Rendered, file: Attached) -> None:
         """Sends a person the file, or why there is none; notifies them if that is impossible.
 
         The file is private to this person and is posted nowhere else.
@@ -238,7 +238,7 @@ class Delivery:
             self._tell_there(job, file, error)
 
     def _share_once(
-        self, job: Job, there: Place, rendered: Rendered, file: tuple[str, str]
+        self, job: Job, there: Destination, rendered: Rendered, file: tuple[str, str]
     ) -> None:
         if not self._may_call(job):
             return
@@ -252,7 +252,9 @@ class Delivery:
         self._answered()
         self._outbox.shared(job.row.id, rendered)
 
-    def _look_for_file(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
+    def _look_for_file(
+        self, job: Job, place: Destination, since: datetime, rendered: Rendered
+    ) -> None:
         attached = rendered.attached
         if not self._may_call(job) or attached is None:
             return
@@ -266,7 +268,7 @@ class Delivery:
     def _tell_there(self, job: Job, file: Attached, error: ChatError) -> None:
         """Notifies a person who cannot get direct messages in the channel, visible only to them."""
         untold = replace(file, refused=f"{unreachable(error)} {file.refused or ''}".rstrip())
-        place = Place(file.asked_in, file.asked_thread)
+        place = Destination(file.asked_in, file.asked_thread)
         try:
             self._client.post_ephemeral(place, job.row.channel, Draft(missed(untold)))
         except ChatError as second:
@@ -275,7 +277,7 @@ class Delivery:
             log.warning("a person could not be notified", message=job.row.id, code=second.code)
         self._outbox.file_failed(job.row.id, after_untold(error), {})
 
-    def _link(self, job: Job, card: Spot) -> None:
+    def _link(self, job: Job, card: MessageRef) -> None:
         """Asks where people find the card that a direct message is about, in a step of its own."""
         if self._lease_seconds() <= CALL_SECONDS:
             return
@@ -288,7 +290,7 @@ class Delivery:
         self._answered()
         self._outbox.linked(job.row.id, link)
 
-    def _look(self, job: Job, place: Place, since: datetime, rendered: Rendered) -> None:
+    def _look(self, job: Job, place: Destination, since: datetime, rendered: Rendered) -> None:
         if not self._may_call(job):
             return
         ts = self._client.find_by_metadata(place, job.row.id, since)
@@ -298,7 +300,7 @@ class Delivery:
         else:
             self._outbox.adopted(job.row.id, ts, rendered)
 
-    def _reachable(self, place: Place) -> Place:
+    def _reachable(self, place: Destination) -> Destination:
         """The place with a channel; the direct messages of a person are opened first."""
         if not place.channel.startswith(("U", "W")):
             return place
@@ -307,7 +309,7 @@ class Delivery:
             self._direct[person] = self._client.open_dm(person)
         return replace(place, channel=self._direct[person])
 
-    def _may_update(self, job: Job, spot: Spot) -> bool:
+    def _may_update(self, job: Job, spot: MessageRef) -> bool:
         """Like `_may_call`; replaces a message that another company could now read by one line."""
         try:
             return self._may_call(job)
@@ -319,7 +321,7 @@ class Delivery:
             self._withdraw(job, spot)
             raise
 
-    def _withdraw(self, job: Job, spot: Spot) -> None:
+    def _withdraw(self, job: Job, spot: MessageRef) -> None:
         try:
             self._client.update(spot, Draft(_WITHDRAWN))
         except ChatError as error:  # else the message is gone, or can no longer be changed
@@ -331,7 +333,7 @@ class Delivery:
 
         ChatError where it would show something in a channel in which nothing may be shown.
         """
-        if not isinstance(job.step, Look):
+        if not isinstance(job.step, FindPosted):
             self._refuse(job.call.channel)
         return self._lease_seconds() > CALL_SECONDS and self._budgets.take(job.call)
 

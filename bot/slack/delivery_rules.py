@@ -9,11 +9,11 @@ from bot.errors import ChatError
 from bot.slack import web_api
 from bot.slack.budgets import HISTORY, POST, REPLIES, UPDATE, Call
 from bot.slack.chart_blocks import Plainness
-from bot.slack.client import Place, Spot
+from bot.slack.client import Destination, MessageRef
 from bot.slack.messages import Message
 
 
-class Detour(IntEnum):
+class Fallback(IntEnum):
     """Where a message is posted: its own channel, else the admins' channel, else its owner's DMs.
 
     A direct message that cannot be sent is posted to the thread of its card instead.
@@ -82,29 +82,29 @@ Changes = dict[str, Any]
 class Post:
     """Post it; a place that names a person means their direct messages."""
 
-    place: Place
+    place: Destination
 
 
 @dataclass(frozen=True)
 class Update:
     """Update the message at that position to the current state."""
 
-    spot: Spot
+    spot: MessageRef
 
 
 @dataclass(frozen=True)
-class Look:
+class FindPosted:
     """Look for a post whose answer was lost."""
 
-    place: Place
+    place: Destination
     since: datetime
 
 
-Step = Post | Update | Look
+Step = Post | Update | FindPosted
 
 
 @dataclass(frozen=True)
-class World:
+class DeliveryContext:
     """What a decision depends on besides the row; `jitter` is between 0 and 1."""
 
     real_now: datetime
@@ -112,10 +112,10 @@ class World:
     jitter: float = 1.0
 
 
-def decide(row: Message, parent: Message | None, world: World) -> Step | None:
+def decide(row: Message, parent: Message | None, world: DeliveryContext) -> Step | None:
     """The next step for a message that wants to be shown, None when it has to wait."""
     if row.ts is not None and row.place is not None:
-        return Update(Spot(row.place, row.ts))
+        return Update(MessageRef(row.place, row.ts))
     place = _place(row, parent, world.admin_channel)
     if place is None:
         return None
@@ -123,7 +123,7 @@ def decide(row: Message, parent: Message | None, world: World) -> Step | None:
         return Post(place)
     if world.real_now - row.posting_since < LOOK_FIRST:
         return None
-    return Look(
+    return FindPosted(
         replace(place, channel=row.place or place.channel), row.posting_since - _CLOCKS_DIFFER
     )
 
@@ -135,19 +135,19 @@ def call_of(row: Message, step: Step) -> Call:
             return Call(POST, place.channel)
         case Update(spot):
             return Call(UPDATE, spot.channel, is_urgent=not row.live)
-        case Look(place):
+        case FindPosted(place):
             return Call(REPLIES if place.thread_ts else HISTORY, place.channel)
 
 
-def after_failure(row: Message, step: Step, error: ChatError, world: World) -> Changes:
+def after_failure(row: Message, step: Step, error: ChatError, world: DeliveryContext) -> Changes:
     """What a failed step changes in the row."""
-    not_sent: Changes = {} if isinstance(step, Look) else {"posting_since": None}
+    not_sent: Changes = {} if isinstance(step, FindPosted) else {"posting_since": None}
     if error.code == web_api.RATE_LIMITED:
         return not_sent | {"not_before": _in(error.retry_after_seconds, world)}
     if error.code in OUTAGE:
         unsure = {} if error.code != web_api.UNREACHABLE else not_sent
         return unsure | back_off(row, error, world)
-    if isinstance(step, Look) and (error.code not in TOKEN or error.code == "missing_scope"):
+    if isinstance(step, FindPosted) and (error.code not in TOKEN or error.code == "missing_scope"):
         return {"posting_since": None}
     if is_of_token(row, error):
         return not_sent | {"not_before": _in(_TOKEN_SECONDS, world), "trouble": error.message}
@@ -160,7 +160,7 @@ def is_of_token(row: Message, error: ChatError) -> bool:
     return error.code in TOKEN and not is_of_people
 
 
-def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes:
+def after_failed_upload(row: Message, error: ChatError, world: DeliveryContext) -> Changes:
     """The changes after a picture could not be uploaded: after a few attempts, text is used.
 
     While Slack itself is away the message waits, like any other.
@@ -174,14 +174,16 @@ def after_failed_upload(row: Message, error: ChatError, world: World) -> Changes
     return _in_words(row)
 
 
-def after_vain_look(row: Message, world: World, patience: timedelta = POST_AGAIN) -> Changes:
+def after_vain_look(
+    row: Message, world: DeliveryContext, patience: timedelta = POST_AGAIN
+) -> Changes:
     """The changes after a post was not found: it is looked for again, then posted again."""
     if row.posting_since is not None and world.real_now - row.posting_since < patience:
         return {"not_before": world.real_now + LOOK_FIRST}
     return {"posting_since": None}
 
 
-def _refused(row: Message, step: Step, error: ChatError, world: World) -> Changes:
+def _refused(row: Message, step: Step, error: ChatError, world: DeliveryContext) -> Changes:
     if error.code in BAD_BLOCKS and row.plainness < Plainness.WORDS:
         return _plainer(row, error, world)
     if row.is_direct and row.parent_id is not None and not row.detour:
@@ -197,7 +199,7 @@ def _refused(row: Message, step: Step, error: ChatError, world: World) -> Change
     return back_off(row, error, world)
 
 
-def _plainer(row: Message, error: ChatError, world: World) -> Changes:
+def _plainer(row: Message, error: ChatError, world: DeliveryContext) -> Changes:
     """The next plainer way to show charts; a picture that Slack still looks at is waited for."""
     if _FILE in error.detail:
         waits = row.attempts + 1 < MOST_ATTEMPTS
@@ -210,7 +212,7 @@ def _in_words(row: Message) -> Changes:
     return {"plainness": Plainness.WORDS, "attempts": 0, "not_before": None, "trouble": trouble}
 
 
-def back_off(row: Message, error: ChatError, world: World) -> Changes:
+def back_off(row: Message, error: ChatError, world: DeliveryContext) -> Changes:
     """Retries later, with a longer delay each time."""
     longest = min(_LONGEST_BACK_OFF_SECONDS, 2.0 ** min(row.attempts, 10))
     seconds = longest * (1 + world.jitter) / 2
@@ -222,16 +224,16 @@ def back_off(row: Message, error: ChatError, world: World) -> Changes:
     }
 
 
-def _detour(row: Message, error: ChatError, world: World) -> Changes:
+def _detour(row: Message, error: ChatError, world: DeliveryContext) -> Changes:
     """The next place for a message whose place cannot be reached; dead when there is none."""
     tried = row.place or row.channel
     if row.is_direct:
         said = f"<@{row.channel}> could not be sent a direct message ({error.code})."
         return {"is_dead": True, "trouble": said}
-    if row.detour == Detour.NONE and world.admin_channel not in (None, tried):
-        detour = Detour.ADMINS
-    elif row.detour < Detour.OWNER and row.owner is not None:
-        detour = Detour.OWNER
+    if row.detour == Fallback.NONE and world.admin_channel not in (None, tried):
+        detour = Fallback.ADMINS
+    elif row.detour < Fallback.OWNER and row.owner is not None:
+        detour = Fallback.OWNER
     else:
         reason = row.trouble if row.detour and row.trouble else _reason(row, error)
         return {"is_dead": True, "trouble": f"{reason} There was no one else to notify."}
@@ -242,7 +244,7 @@ def _detour(row: Message, error: ChatError, world: World) -> Changes:
 def _into_thread(error: ChatError) -> Changes:
     """Posts a direct message that cannot be sent to the thread of its card."""
     said = f"Slack does not let me send you direct messages ({error.code}), so this is posted here:"
-    return {"detour": Detour.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
+    return {"detour": Fallback.THREAD, "trouble": said, "ts": None, "place": None, "digest": None}
 
 
 def _reason(row: Message, error: ChatError) -> str:
@@ -252,19 +254,19 @@ def _reason(row: Message, error: ChatError) -> str:
     return f"{said} {error.hint}".rstrip()
 
 
-def _place(row: Message, parent: Message | None, admin_channel: str | None) -> Place | None:
+def _place(row: Message, parent: Message | None, admin_channel: str | None) -> Destination | None:
     """Where a message is to be posted, None while its parent has yet to be."""
-    is_at_home = row.detour in {Detour.NONE, Detour.THREAD}
+    is_at_home = row.detour in {Fallback.NONE, Fallback.THREAD}
     if is_at_home and parent is not None and not parent.is_dead:
         if parent.ts is None or parent.place is None:
             return None
-        if not (row.is_direct and row.detour == Detour.NONE):
-            return Place(parent.place, parent.ts, row.broadcast)
+        if not (row.is_direct and row.detour == Fallback.NONE):
+            return Destination(parent.place, parent.ts, row.broadcast)
     if is_at_home:
-        return Place(row.channel)
-    there = admin_channel if row.detour == Detour.ADMINS else None
-    return Place(there or row.owner or row.channel)
+        return Destination(row.channel)
+    there = admin_channel if row.detour == Fallback.ADMINS else None
+    return Destination(there or row.owner or row.channel)
 
 
-def _in(seconds: float, world: World) -> datetime:
+def _in(seconds: float, world: DeliveryContext) -> datetime:
     return world.real_now + timedelta(seconds=seconds)

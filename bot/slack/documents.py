@@ -8,7 +8,7 @@ from sqlmodel import Session, col
 
 from bot.database.forgetting import MOST_ROWS
 from bot.slack.files import Attached, MessageDocument
-from bot.slack.messages import Message, Note, Subject, find, say_once
+from bot.slack.messages import Message, Subject, ThreadMessage, find, post_once
 
 DOCUMENT = "document"
 MOST_BYTES = 10_000_000
@@ -30,11 +30,15 @@ _SHOWN = (
 
 
 def bring(
-    session: Session, subject: Subject, note: Note, document: MessageDocument, now: datetime
+    session: Session,
+    subject: Subject,
+    note: ThreadMessage,
+    document: MessageDocument,
+    now: datetime,
 ) -> None:
     """Sends a person the file once, by direct message; `note` is the text above it."""
     person = note.to or ""
-    if say_once(session, subject, person, note, now):
+    if post_once(session, subject, person, note, now):
         document.message_id = find(session, subject, note.purpose, person) or ""
         session.add(document)
 

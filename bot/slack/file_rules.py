@@ -9,9 +9,9 @@ from bot.slack.delivery_rules import (
     NO_WAY_IN,
     OUTAGE,
     Changes,
-    Look,
+    DeliveryContext,
+    FindPosted,
     Step,
-    World,
     after_failure,
     after_vain_look,
     back_off,
@@ -76,7 +76,7 @@ def unreachable(error: ChatError) -> str:
 
 
 def after_failed_file(
-    row: Message, step: Step, error: ChatError, world: World
+    row: Message, step: Step, error: ChatError, world: DeliveryContext
 ) -> tuple[Changes, Changes]:
     """What a failure changes in the message and in its file, which may be uploaded a few times.
 
@@ -84,7 +84,7 @@ def after_failed_file(
     """
     if passes(row, error):
         return after_failure(row, step, error, world), {}
-    if isinstance(step, Look):
+    if isinstance(step, FindPosted):
         return dict(_ONCE_MORE), {}
     anew: Changes = {"posting_since": None}
     if error.code in _ANEW and row.is_reposted:
@@ -99,7 +99,7 @@ def refused(error: ChatError) -> Changes:
     return _given_up(_WHY.get(error.code, f"{error.message} {error.hint}".strip()))
 
 
-def after_vain_look_for_file(row: Message, world: World) -> Changes:
+def after_vain_look_for_file(row: Message, world: DeliveryContext) -> Changes:
     """The changes after a file was not found: in the end it is shared once more."""
     changes = after_vain_look(row, world, SHARE_AGAIN)
     return changes if "not_before" in changes else dict(_ONCE_MORE)

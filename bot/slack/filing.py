@@ -14,9 +14,9 @@ from bot.errors import QuartermasterError
 from bot.slack.card import AsFile, Card, Reply
 from bot.slack.documents import DOCUMENT, MOST_BYTES, bring
 from bot.slack.files import MessageDocument
-from bot.slack.incoming import Desk, Incoming
+from bot.slack.incoming import Dispatcher, Incoming
 from bot.slack.markup import Markup, channel, join, plain, sentence
-from bot.slack.messages import Note, Subject
+from bot.slack.messages import Subject, ThreadMessage
 
 log = structlog.get_logger()
 
@@ -37,7 +37,7 @@ class Filing:
     committed before the answer says so.
     """
 
-    def __init__(self, desk: Desk, database: Database, clock: Clock) -> None:
+    def __init__(self, desk: Dispatcher, database: Database, clock: Clock) -> None:
         self._desk = desk
         self._database = database
         self._clock = clock
@@ -82,7 +82,7 @@ class Filing:
         name = card.as_file.name if card.as_file else ""
         subject = Subject(incoming.workspace_id, _ANSWER, incoming.delivery)
         lines = (_above(incoming, name, card),)
-        note = Note(DOCUMENT, lines, in_thread=False, to=incoming.person)
+        note = ThreadMessage(DOCUMENT, lines, in_thread=False, to=incoming.person)
         document = MessageDocument(
             message_id="",
             name=name,

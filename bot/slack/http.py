@@ -14,7 +14,7 @@ from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
 from bot.slack.reception import Request
-from bot.slack.relay import Relay
+from bot.slack.relay import BatchExecutor
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -41,14 +41,14 @@ class SlackHttp:
 
     def __init__(
         self,
-        threads: Relay[Request, BoltResponse],
-        hurry: Hurry = nullcontext,
+        threads: BatchExecutor[Request, BoltResponse],
+        foreground: Hurry = nullcontext,
         *,
         most: int = 128,
         body_seconds: float = 2.0,
     ) -> None:
         self._threads = threads
-        self._hurry = hurry
+        self._hurry = foreground
         self._most = most
         self._body_seconds = body_seconds
         self._under_way = 0

@@ -57,7 +57,7 @@ class Incoming:
     doubted: bool
 
 
-class Desk(Protocol):
+class Dispatcher(Protocol):
     """Answers requests."""
 
     def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:

@@ -185,14 +185,14 @@ def refresh_cards(session: Session, subject: Subject, *, live: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CardPlacement:
     """The position of a subject's card, and its owner there."""
 
     channel: str
     owner: str | None
 
 
-def places_of(session: Session, subject: Subject) -> list[Standing]:
+def places_of(session: Session, subject: Subject) -> list[CardPlacement]:
     """The positions of the subject's cards, the oldest first."""
     session.flush()  # one may have been asked for a moment ago
     rows = session.scalars(
@@ -204,11 +204,11 @@ def places_of(session: Session, subject: Subject) -> list[Standing]:
         )
         .order_by(col(Message.id))
     )
-    return [Standing(row.channel, row.owner) for row in rows]
+    return [CardPlacement(row.channel, row.owner) for row in rows]
 
 
 @dataclass(frozen=True)
-class Note:
+class ThreadMessage:
     """A message posted once: in the thread of the subject's card, or on its own.
 
     With `to` it is a direct message to that person, with a link to the card.
@@ -223,7 +223,9 @@ class Note:
     to: str | None = None
 
 
-def say_once(session: Session, subject: Subject, channel: str, note: Note, now: datetime) -> bool:
+def post_once(
+    session: Session, subject: Subject, channel: str, note: ThreadMessage, now: datetime
+) -> bool:
     """Posts `note` once, after the card it belongs to; False if it was posted before."""
     place = note.to or channel
     if find(session, subject, note.purpose, place):

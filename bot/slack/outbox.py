@@ -12,7 +12,7 @@ from bot.database.columns import Moment
 from bot.database.database import Database
 from bot.database.leases import Lease
 from bot.slack import documents
-from bot.slack.client import Spot
+from bot.slack.client import MessageRef
 from bot.slack.delivery_rules import LOOK_FIRST, Changes
 from bot.slack.files import keep
 from bot.slack.messages import CARD, Message
@@ -22,7 +22,7 @@ _MOST = 4
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingMessage:
     """A message to be shown, and the card in whose thread it belongs."""
 
     row: Message
@@ -38,19 +38,19 @@ class Outbox:
         self._kinds = tuple(kinds)
         self._first = self._select_first()  # it takes longer to build than to run
 
-    def waiting(self) -> tuple[list[Waiting], datetime]:
+    def waiting(self) -> tuple[list[PendingMessage], datetime]:
         """The messages that may be shown next, most urgent first, and the database's time.
 
         Of those that share a channel and a budget these are the first few: the rest have to wait
         for them, and there may be many.
         """
 
-        def work(session: Session) -> tuple[list[Waiting], datetime]:
+        def work(session: Session) -> tuple[list[PendingMessage], datetime]:
             now = self._database.real_now(session)
             moments = {"now": now, "looked_for": now - LOOK_FIRST}
             rows = session.scalars(self._first, moments).all()
             parents = _parents(session, rows)
-            return [Waiting(row, parents.get(row.parent_id or "")) for row in rows], now
+            return [PendingMessage(row, parents.get(row.parent_id or "")) for row in rows], now
 
         return self._database.read(work)
 
@@ -84,7 +84,9 @@ class Outbox:
 
         return self._database.transaction(work)
 
-    def posted(self, message_id: str, since: datetime, spot: Spot, rendered: Rendered) -> None:
+    def posted(
+        self, message_id: str, since: datetime, spot: MessageRef, rendered: Rendered
+    ) -> None:
         """Records the position and content of the post started at `since`."""
 
         def change(row: Message, now: datetime) -> None:

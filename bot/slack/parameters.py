@@ -11,7 +11,7 @@ from bot.durations import format_duration, parse_duration
 Value_co = TypeVar("Value_co", covariant=True)
 
 
-class Kind(Protocol[Value_co]):
+class ValueType(Protocol[Value_co]):
     """A form of value: reads what a person wrote, and says what would be right.
 
     `word` stands for the value in help (`--gpus COUNT`), `form` completes the sentence
@@ -239,7 +239,7 @@ class Duration:
 
 
 @dataclass(frozen=True)
-class Words:
+class Text:
     """Free text; more than one word needs quotes."""
 
     maximum: int = 300

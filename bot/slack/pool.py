@@ -11,7 +11,7 @@ log = structlog.get_logger()
 Work = Callable[[], None]
 
 
-class Room:
+class PoolCapacity:
     """Capacity for `most` pieces of work, queued and running together."""
 
     def __init__(self, most: int) -> None:
@@ -50,7 +50,7 @@ class BoundedPool:
 
     def __init__(self, threads: Executor, *, most: int) -> None:
         self._threads = threads
-        self._room = Room(most)
+        self._room = PoolCapacity(most)
 
     def reserve(self) -> "Slot | None":
         """Room for one piece of work, None when there is none; each slot is to be run once."""

@@ -13,9 +13,9 @@ from bot.slack import metrics
 from bot.slack.answers import Answers, draft_of
 from bot.slack.blocks import encoded
 from bot.slack.card import Reply
-from bot.slack.incoming import Arrival, Desk, Incoming
+from bot.slack.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.listeners import ARRIVAL
-from bot.tried import tried
+from bot.tried import captured
 
 log = structlog.get_logger()
 
@@ -27,7 +27,7 @@ Request = Callable[[], BoltRequest]
 _JSON = "application/json;charset=utf-8"
 
 
-class _Seen(NamedTuple):
+class _ReceivedRequest(NamedTuple):
     """Bolt's response to a request; `arrival` is None if the request cannot be read."""
 
     response: BoltResponse
@@ -39,37 +39,39 @@ class _Seen(NamedTuple):
         return self.arrival.incoming if self.arrival is not None else None
 
 
-class Reception:
+class RequestReceiver:
     """Answers requests as they come; those that wait together are asked about together."""
 
-    def __init__(self, app: App, desk: Desk, answers: Answers) -> None:
+    def __init__(self, app: App, desk: Dispatcher, answers: Answers) -> None:
         self._app = app
         self._desk = desk
         self._answers = answers
 
     def answers(self, requests: Iterable[Request]) -> Iterator[BoltResponse]:
         """The response to each, in order; one that breaks is answered 500."""
-        seen: deque[_Seen] = deque()
+        seen: deque[_ReceivedRequest] = deque()
         for reply in self._desk.answers(self._incomings(requests, seen)):
             while seen[0].incoming is None:
                 yield seen.popleft().response
             yield _unless_broken(partial(self._replied, seen.popleft(), reply), _broken())
         yield from (each.response for each in seen)
 
-    def _incomings(self, requests: Iterable[Request], seen: "deque[_Seen]") -> Iterator[Incoming]:
+    def _incomings(
+        self, requests: Iterable[Request], seen: "deque[_ReceivedRequest]"
+    ) -> Iterator[Incoming]:
         for request in requests:
-            seen.append(_unless_broken(partial(self._see, request), _Seen(_broken())))
+            seen.append(_unless_broken(partial(self._see, request), _ReceivedRequest(_broken())))
             incoming = seen[-1].incoming
             if incoming is not None:
                 if incoming.doubted:
                     metrics.REDELIVERIES.inc()
                 yield incoming
 
-    def _see(self, make: Request) -> _Seen:
+    def _see(self, make: Request) -> _ReceivedRequest:
         request = make()
-        return _Seen(self._app.dispatch(request), request.context[ARRIVAL])
+        return _ReceivedRequest(self._app.dispatch(request), request.context[ARRIVAL])
 
-    def _replied(self, seen: _Seen, reply: Reply | None) -> BoltResponse:
+    def _replied(self, seen: _ReceivedRequest, reply: Reply | None) -> BoltResponse:
         """The acknowledgement: of a command it is the reply, which else follows."""
         response, arrival = seen
         if arrival is None or arrival.incoming is None:
@@ -95,7 +97,7 @@ def _told(incoming: Incoming, reply: Reply) -> BoltResponse:
 
 
 def _unless_broken(work: Callable[[], T], broken: T) -> T:
-    future = tried(work)
+    future = captured(work)
     error = future.exception()
     if error is None:
         return future.result()

@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 _IDLE_SECONDS = 5.0
 
 
-class Relay(Generic[Asked, Answer]):
+class BatchExecutor(Generic[Asked, Answer]):
     """Has questions answered in threads, each once every other has ended or taken its time.
 
     Threads that only compute gain nothing from running at once: they take Python's lock from each

@@ -11,7 +11,7 @@ from bot.charts.values import Chart
 from bot.slack.blocks import card_blocks, digest_of, reply_blocks
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
-from bot.slack.client import Block, Draft, Spot
+from bot.slack.client import Block, Draft, MessageRef
 from bot.slack.documents import UNSURE, attached_to
 from bot.slack.files import Attached, files_of
 from bot.slack.markup import Markup, channel, join, person, plain, sentence
@@ -41,7 +41,7 @@ class Rendered:
     digest: str = ""
     missing: tuple[Chart, ...] = ()
     has_charts: bool = False
-    card: Spot | None = None
+    card: MessageRef | None = None
     attached: Attached | None = None
 
     @property
@@ -83,7 +83,7 @@ def _draft(row: Message, card: Card, charts: Sequence[Block] = ()) -> Draft:
     return Draft(text, card_blocks(shown, key=row.id, charts=charts))
 
 
-def _note(session: Session, row: Message, card: Spot | None) -> Draft:
+def _note(session: Session, row: Message, card: MessageRef | None) -> Draft:
     said = tuple(map(Markup, row.content or ()))
     if row.is_direct and row.detour:
         lines = _mentioned(session, row, said)
@@ -111,19 +111,19 @@ def missed(file: Attached) -> Markup:
     return join(*said, sentence(file.refused or ""))
 
 
-def _card_of(session: Session, row: Message) -> Spot | None:
+def _card_of(session: Session, row: Message) -> MessageRef | None:
     """The position of the card that a direct message is about."""
     if not row.is_direct or row.detour or row.parent_id is None:
         return None
     card = session.get(Message, row.parent_id)
-    return None if card is None or not (card.place and card.ts) else Spot(card.place, card.ts)
+    return None if card is None or not (card.place and card.ts) else MessageRef(card.place, card.ts)
 
 
-def _unlinked(row: Message, card: Spot | None) -> Spot | None:
+def _unlinked(row: Message, card: MessageRef | None) -> MessageRef | None:
     return card if row.card_link is None else None
 
 
-def _link(row: Message, card: Spot | None) -> tuple[Markup, ...]:
+def _link(row: Message, card: MessageRef | None) -> tuple[Markup, ...]:
     if card is None or not row.card_link:
         return ()
     return (Markup(f"<{row.card_link}|Its card> is in <#{card.channel}>."),)

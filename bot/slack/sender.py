@@ -16,9 +16,9 @@ from bot.slack import metrics
 from bot.slack.budgets import Budgets
 from bot.slack.client import SlackClient
 from bot.slack.delivery import Delivery, Job
-from bot.slack.delivery_rules import Step, World, decide
+from bot.slack.delivery_rules import DeliveryContext, Step, decide
 from bot.slack.messages import TOPIC, Renderer
-from bot.slack.outbox import Outbox, Waiting
+from bot.slack.outbox import Outbox, PendingMessage
 from bot.slack.rendering import Rendered, broken, render
 from bot.threads import EssentialThread, Workers
 
@@ -147,7 +147,7 @@ class Sender:
             if stopping.is_set():
                 return
             self._nudged = False
-        self._database.courtesy.give_way()
+        self._database.courtesy.yield_to_foreground()
         begun = time.perf_counter()
         try:
             pause, is_held = self._pass()
@@ -194,13 +194,13 @@ class Sender:
         """What waiting messages are to do next, most urgent first."""
         waiting, now = self._outbox.waiting()
         self._looked_at = self._monotonic()
-        world = World(now, self._settings().slack.admin_channel)
+        world = DeliveryContext(now, self._settings().slack.admin_channel)
         for each in waiting:
             step = self._decided(each, world)
             if step is not None:
                 yield Job(each.row, step, world)
 
-    def _decided(self, waiting: Waiting, world: World) -> Step | None:
+    def _decided(self, waiting: PendingMessage, world: DeliveryContext) -> Step | None:
         """What to do with a message; nothing with one that breaks, for the sake of the others."""
         try:
             return decide(waiting.row, waiting.parent, world)
@@ -213,7 +213,7 @@ class Sender:
     def _work(self, job: Job) -> None:
         later = 0.0
         try:
-            self._database.courtesy.give_way()
+            self._database.courtesy.yield_to_foreground()
             self._delivery.carry_out(job)
         except DatabaseError as error:
             log.warning(

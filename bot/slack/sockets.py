@@ -22,9 +22,9 @@ from bot.errors import ChatError
 from bot.slack import metrics
 from bot.slack.incoming import Arrival, Hurry
 from bot.slack.listeners import ARRIVAL
-from bot.slack.pool import Room
+from bot.slack.pool import PoolCapacity
 from bot.slack.reception import Request
-from bot.slack.relay import Relay
+from bot.slack.relay import BatchExecutor
 from bot.threads import EssentialThread
 
 log = structlog.get_logger()
@@ -69,18 +69,18 @@ class Sockets:
 
     def __init__(
         self,
-        threads: Relay[Request, BoltResponse],
+        threads: BatchExecutor[Request, BoltResponse],
         issue_url: Callable[[], str],
-        hurry: Hurry = nullcontext,
+        foreground: Hurry = nullcontext,
         *,
         wanted: int = 2,
         most: int = 64,
     ) -> None:
         self._threads = threads
         self._issue_url = issue_url
-        self._hurry = hurry
+        self._hurry = foreground
         self._wanted = wanted
-        self._room = Room(most)
+        self._room = PoolCapacity(most)
         self._changed = threading.Condition()
         self._lines: list[Line] = []
         self._failures = 0

@@ -10,10 +10,10 @@ from bot.errors import ConfigurationError
 from bot.slack.answers import Answers
 from bot.slack.client import SlackClient
 from bot.slack.http import SlackHttp
-from bot.slack.incoming import Desk, Hurry
+from bot.slack.incoming import Dispatcher, Hurry
 from bot.slack.listeners import bolt_app
-from bot.slack.reception import Reception, Request
-from bot.slack.relay import Relay
+from bot.slack.reception import Request, RequestReceiver
+from bot.slack.relay import BatchExecutor
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
 from bot.threads import EssentialThread
@@ -34,9 +34,9 @@ class Transport:
         settings: Settings,
         secrets: Secrets,
         client: SlackClient,
-        desk: Desk,
+        desk: Dispatcher,
         commands: Sequence[str],
-        hurry: Hurry = nullcontext,
+        foreground: Hurry = nullcontext,
     ) -> None:
         self._answers = Answers(client)
         self.asgi: SlackHttp | None = None
@@ -44,12 +44,12 @@ class Transport:
         if settings.slack.transport == "http":
             app = bolt_app(commands, _signing_secret(secrets), desk.channel_changed)
             self._relay = self._made_relay(app, desk, settings)
-            self.asgi = SlackHttp(self._relay, hurry)
+            self.asgi = SlackHttp(self._relay, foreground)
         else:
             app = bolt_app(commands, None, desk.channel_changed)
             issuer = _issuer(secrets, settings.slack.api_url)
             self._relay = self._made_relay(app, desk, settings)
-            self._sockets = Sockets(self._relay, issuer, hurry)
+            self._sockets = Sockets(self._relay, issuer, foreground)
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
@@ -80,16 +80,20 @@ class Transport:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
 
-    def _made_relay(self, app: App, desk: Desk, settings: Settings) -> Relay[Request, BoltResponse]:
+    def _made_relay(
+        self, app: App, desk: Dispatcher, settings: Settings
+    ) -> BatchExecutor[Request, BoltResponse]:
         """The threads in which requests are answered.
 
         With PostgreSQL they wait for the server, so many run at once. With SQLite, requests run one
         at a time; if one blocks, the next starts, and requests queued meanwhile share a commit.
         """
-        answers = Reception(app, desk, self._answers).answers
+        answers = RequestReceiver(app, desk, self._answers).answers
         if settings.database.url.startswith("sqlite"):
-            return Relay("slack", answers, patience_seconds=_PATIENCE_SECONDS, together=_TOGETHER)
-        return Relay("slack", answers)
+            return BatchExecutor(
+                "slack", answers, patience_seconds=_PATIENCE_SECONDS, together=_TOGETHER
+            )
+        return BatchExecutor("slack", answers)
 
 
 def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:

@@ -9,16 +9,16 @@ from bot.slack.card import Button, Card, Reply, Table
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.snapshots.card import DELETE
 from bot.snapshots.schedule_answers import foreign_line
-from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
+from bot.snapshots.tables import Restore, Snapshot, SnapshotIntent, SnapshotPhase
 from bot.snapshots.wording import mounting
 
 Words = Callable[[str], str]
 _MOST_ROWS, _MOST_STRANGERS = 25, 10
 _STATES = {
-    Phase.ASKED: "pending",
-    Phase.TAKING: "creating",
-    Phase.READY: "ready",
-    Phase.DELETING: "deleting",
+    SnapshotPhase.ASKED: "pending",
+    SnapshotPhase.TAKING: "creating",
+    SnapshotPhase.READY: "ready",
+    SnapshotPhase.DELETING: "deleting",
 }
 
 
@@ -129,9 +129,9 @@ def restoring(row: Restore) -> Reply:
 
 
 def _cells(row: Snapshot) -> tuple[str, ...]:
-    state = _STATES.get(Phase(row.phase), row.phase)
-    if row.wanted == Wanted.DELETED:
-        state = _STATES[Phase.DELETING]
+    state = _STATES.get(SnapshotPhase(row.phase), row.phase)
+    if row.wanted == SnapshotIntent.DELETED:
+        state = _STATES[SnapshotPhase.DELETING]
     return (
         row.name,
         row.claim_name,

@@ -7,16 +7,16 @@ from bot.datasets.wording import capacity
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.snapshots.tables import Phase, Snapshot, Wanted
+from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
 
 DELETE, RESTORE = "snapshot.delete", "snapshot.restore"
 _TONES = {
-    Phase.ASKED: Tone.WAITING,
-    Phase.TAKING: Tone.WORKING,
-    Phase.READY: Tone.GOOD,
-    Phase.DELETING: Tone.WORKING,
-    Phase.DELETED: Tone.STOPPED,
-    Phase.FAILED: Tone.BAD,
+    SnapshotPhase.ASKED: Tone.WAITING,
+    SnapshotPhase.TAKING: Tone.WORKING,
+    SnapshotPhase.READY: Tone.GOOD,
+    SnapshotPhase.DELETING: Tone.WORKING,
+    SnapshotPhase.DELETED: Tone.STOPPED,
+    SnapshotPhase.FAILED: Tone.BAD,
 }
 
 
@@ -25,7 +25,7 @@ def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime
 
     `person` is the requester's name, `held` are sentences on what keeps the snapshot.
     """
-    phase = Phase(row.phase)
+    phase = SnapshotPhase(row.phase)
     is_hindered = row.is_live and bool(row.obstacle or row.trouble or row.is_late)
     return Card(
         title=f"Snapshot {row.name}",
@@ -37,26 +37,26 @@ def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime
     )
 
 
-def _tone(row: Snapshot, phase: Phase) -> Tone:
-    is_leaving = row.is_live and row.wanted == Wanted.DELETED
+def _tone(row: Snapshot, phase: SnapshotPhase) -> Tone:
+    is_leaving = row.is_live and row.wanted == SnapshotIntent.DELETED
     return Tone.WORKING if is_leaving else _TONES[phase]
 
 
-def _state(row: Snapshot, phase: Phase, now: datetime) -> str:
-    if row.is_live and row.wanted == Wanted.DELETED:
+def _state(row: Snapshot, phase: SnapshotPhase, now: datetime) -> str:
+    if row.is_live and row.wanted == SnapshotIntent.DELETED:
         return "Deleting"
     match phase:
-        case Phase.ASKED:
+        case SnapshotPhase.ASKED:
             return "Pending"
-        case Phase.TAKING:
+        case SnapshotPhase.TAKING:
             return f"Creating for {format_duration(max(now - row.since, timedelta()))}"
-        case Phase.READY:
+        case SnapshotPhase.READY:
             return "Ready"
-        case Phase.DELETING:
+        case SnapshotPhase.DELETING:
             return "Deleting"
-        case Phase.DELETED:
+        case SnapshotPhase.DELETED:
             return "Deleted"
-        case Phase.FAILED:
+        case SnapshotPhase.FAILED:
             return "Failed"
 
 
@@ -70,7 +70,10 @@ def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
         yield sentence(f"{row.trouble} Retrying.")
     if row.is_live:
         yield from (sentence(each) for each in held)
-    if row.phase in {Phase.DELETING, Phase.DELETED} and row.deletion_policy == "Retain":
+    if (
+        row.phase in {SnapshotPhase.DELETING, SnapshotPhase.DELETED}
+        and row.deletion_policy == "Retain"
+    ):
         yield plain(
             "The storage snapshot is kept and billed: the deletion policy of its class is Retain."
         )
@@ -90,7 +93,7 @@ def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
     yield "Requested", when(row.asked_at)
     if row.snapshot_class:
         yield "Class", plain(f"{row.snapshot_class} ({row.driver})")
-    if row.is_live and row.phase != Phase.DELETING:
+    if row.is_live and row.phase != SnapshotPhase.DELETING:
         until = plain("it is deleted manually") if row.keep_until is None else when(row.keep_until)
         yield "Kept until", until
     if row.ended_at is not None:

@@ -15,24 +15,24 @@ from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.slack.messages import refresh_cards
 from bot.snapshots.decision import (
-    Cleared,
+    AwaitDeletion,
     Create,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
     Gone,
-    Linger,
-    Look,
-    Rest,
+    SnapshotObserved,
     Stay,
+    UpdateStatus,
+    Wait,
     decide,
 )
 from bot.snapshots.objects import snapshot_of
 from bot.snapshots.observing import observe
 from bot.snapshots.planning import unserved
-from bot.snapshots.recording import Findings, record
-from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot
+from bot.snapshots.recording import SnapshotFindings, record
+from bot.snapshots.tables import SNAPSHOT, Restore, Snapshot, SnapshotPhase
 from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
 SOON = timedelta(seconds=2)
@@ -43,7 +43,7 @@ _DAILY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class World:
+class ControllerContext:
     """What the controllers of snapshots need; `words` formats a command as it is typed."""
 
     database: Database
@@ -69,27 +69,27 @@ class SnapshotController:
 
     kind = SNAPSHOT
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
         """Takes the next step for a snapshot; raises ClusterError if the cluster refuses it."""
         row = self._world.database.read(lambda session: session.get(Snapshot, row_id))
-        if row is None or row.is_cleared or row.phase not in set(Phase):
+        if row is None or row.is_cleared or row.phase not in set(SnapshotPhase):
             return Step(None)
         now, settings = self._world.clock.now(), self._world.settings().snapshots
         cluster = self._world.cluster(row.cluster)
         look = _look(cluster, row, settings)
         decision = self._act(cluster, row, decide(row, look, now, settings.ready_within))
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(None)
-        found = Findings(decision, look, now)
+        found = SnapshotFindings(decision, look, now)
         return Step(
             _again(row, decision, now),
             lambda session: record(session, row_id, found, self._world.words),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         note_trouble(session, session.get(Snapshot, row_id), trouble)
 
@@ -120,14 +120,14 @@ class SnapshotController:
         return decision
 
 
-def _look(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
+def _look(cluster: Cluster, row: Snapshot, settings: Snapshots) -> SnapshotObserved:
     """What the cluster shows; if it no longer serves snapshots, the problem instead of a plan."""
     try:
         return observe(cluster, row, settings)
     except ClusterError as error:
         if error.reason != "NotServed" or row.uid is not None:
             raise
-        return Look(plan=unserved(cluster.name))
+        return SnapshotObserved(plan=unserved(cluster.name))
 
 
 def note_trouble(session: Session, row: Snapshot | Restore | None, trouble: Trouble) -> None:
@@ -147,11 +147,11 @@ def slower(since: datetime, now: datetime) -> datetime:
 def _again(row: Snapshot, decision: Decision, now: datetime) -> datetime | None:
     """When to check again if nothing wakes the row earlier."""
     match decision:
-        case Cleared():
+        case Done():
             return None
-        case Follow(Phase.READY) | Stay():
+        case UpdateStatus(SnapshotPhase.READY) | Stay():
             return now + _DAILY
-        case Follow() | Linger():
+        case UpdateStatus() | AwaitDeletion():
             return slower(row.since, now)
         case Fail() | Gone() | Create() | Delete():
             return now + SOON

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.durations import format_duration
 from bot.snapshots.classes import Problem
-from bot.snapshots.examining import Plan
-from bot.snapshots.tables import Phase, Snapshot, Wanted
+from bot.snapshots.examining import SnapshotPlan
+from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
 
 # Most drivers take seconds; those that copy into an object store take longer and say nothing.
 LATE_AFTER = timedelta(minutes=10)
@@ -16,7 +16,7 @@ SLOW_AFTER = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
-class Look:
+class SnapshotObserved:
     """What the cluster shows of a snapshot.
 
     `plan` is how it would be taken, if that was examined; `content` its VolumeSnapshotContent,
@@ -25,13 +25,13 @@ class Look:
 
     snapshot: VolumeSnapshot | None = None
     is_taken: bool = False
-    plan: Plan | Problem | None = None
+    plan: SnapshotPlan | Problem | None = None
     content: VolumeSnapshotContent | None = None
     users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """Nothing is left to do."""
 
 
@@ -39,14 +39,14 @@ class Rest:
 class Create:
     """Create the VolumeSnapshot."""
 
-    plan: Plan
+    plan: SnapshotPlan
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """Record the phase, and what is in the way."""
 
-    phase: Phase
+    phase: SnapshotPhase
     obstacle: str = ""
 
 
@@ -88,21 +88,21 @@ class Gone:
 
 
 @dataclass(frozen=True)
-class Linger:
+class AwaitDeletion:
     """The snapshot is being deleted; a sentence says what that waits for."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """Nothing of the snapshot is left in the cluster."""
 
 
-Decision = Rest | Create | Follow | Ready | Fail | Delete | Stay | Gone | Linger | Cleared
+Decision = Wait | Create | UpdateStatus | Ready | Fail | Delete | Stay | Gone | AwaitDeletion | Done
 
 
-def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
+def decide(row: Snapshot, look: SnapshotObserved, now: datetime, within: timedelta) -> Decision:
     """The next step for a snapshot that has to be ready `within` that time."""
     found = None if look.is_taken else look.snapshot
     if not row.is_live:
@@ -113,19 +113,23 @@ def decide(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decis
             " did not create. Nothing was changed.",
             "Take another snapshot: it gets a different name.",
         )
-    if row.wanted == Wanted.DELETED:
+    if row.wanted == SnapshotIntent.DELETED:
         return _deleting(row, found, look.users, now)
     if found is None:
         return _absent(row, look, now, within)
     if found.metadata.deletion_timestamp is not None:
         said = f"It is being deleted outside Quartermaster. {waits_for(found)}".rstrip()
-        return Follow(Phase.DELETING, said) if row.phase in _WERE_READY else Fail(said)
+        return (
+            UpdateStatus(SnapshotPhase.DELETING, said) if row.phase in _WERE_READY else Fail(said)
+        )
     return _present(row, found, look, now, within)
 
 
 def is_late(row: Snapshot, now: datetime) -> bool:
     """Whether the snapshot should be ready by now."""
-    return row.phase in {Phase.ASKED, Phase.TAKING} and now - row.asked_at > LATE_AFTER
+    return (
+        row.phase in {SnapshotPhase.ASKED, SnapshotPhase.TAKING} and now - row.asked_at > LATE_AFTER
+    )
 
 
 def waits_for(found: VolumeSnapshot) -> str:
@@ -136,9 +140,9 @@ def waits_for(found: VolumeSnapshot) -> str:
 
 def _after_the_end(row: Snapshot, found: VolumeSnapshot | None, now: datetime) -> Decision:
     if row.is_cleared:
-        return Rest()
+        return Wait()
     if found is None:
-        return Cleared()
+        return Done()
     if found.metadata.deletion_timestamp is None:
         return Delete(found.uid)
     return _lingering(row, found, now)
@@ -146,7 +150,7 @@ def _after_the_end(row: Snapshot, found: VolumeSnapshot | None, now: datetime) -
 
 def _lingering(row: Snapshot, found: VolumeSnapshot, now: datetime) -> Decision:
     is_slow = now - row.since > SLOW_AFTER
-    return Linger(f"It still exists. {waits_for(found)}".rstrip() if is_slow else "")
+    return AwaitDeletion(f"It still exists. {waits_for(found)}".rstrip() if is_slow else "")
 
 
 def _deleting(
@@ -161,7 +165,7 @@ def _deleting(
     return Delete(found.uid)
 
 
-def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Decision:
+def _absent(row: Snapshot, look: SnapshotObserved, now: datetime, within: timedelta) -> Decision:
     if row.phase in _WERE_READY:
         return Gone("It was deleted outside Quartermaster.")
     if row.uid is not None:
@@ -169,25 +173,25 @@ def _absent(row: Snapshot, look: Look, now: datetime, within: timedelta) -> Deci
     match look.plan:
         case Problem(reason, unblock):
             return Fail(reason, unblock)
-        case Plan() as plan if row.claim_uid and plan.claim_uid != row.claim_uid:
+        case SnapshotPlan() as plan if row.claim_uid and plan.claim_uid != row.claim_uid:
             said = f"PVC {row.claim_name} is now a different PVC: the original was deleted."
             return Fail(said, "Take a snapshot of the new PVC, if you want one.")
-        case Plan() if now - row.asked_at > within:
+        case SnapshotPlan() if now - row.asked_at > within:
             lasted = format_duration(within)
             return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
-        case Plan() as plan:
+        case SnapshotPlan() as plan:
             return Create(plan)
         case _:
-            return Follow(Phase.ASKED)
+            return UpdateStatus(SnapshotPhase.ASKED)
 
 
 def _present(
-    row: Snapshot, found: VolumeSnapshot, look: Look, now: datetime, within: timedelta
+    row: Snapshot, found: VolumeSnapshot, look: SnapshotObserved, now: datetime, within: timedelta
 ) -> Decision:
     status = found.status
     error = f"{status.error.message.rstrip('. ')}." if status.error is not None else ""
-    if row.phase == Phase.READY:
-        return Follow(Phase.READY)
+    if row.phase == SnapshotPhase.READY:
+        return UpdateStatus(SnapshotPhase.READY)
     if status.ready_to_use and look.content is not None:
         if look.content.spec.volume_snapshot_ref.uid != found.uid:
             said = (
@@ -199,11 +203,11 @@ def _present(
     if now - row.asked_at > within:
         lasted = format_duration(within)
         return Fail(f"It was not ready within {lasted}. {error}".rstrip(), _ADMIN)
-    return Follow(Phase.TAKING, error)
+    return UpdateStatus(SnapshotPhase.TAKING, error)
 
 
 # If the deletion was not requested here, it is followed only for snapshots that were ready.
-_WERE_READY = {Phase.READY, Phase.DELETING}
+_WERE_READY = {SnapshotPhase.READY, SnapshotPhase.DELETING}
 _STAYS = (
     "It stays until its driver has deleted the storage snapshot and no PVC is being created from it"
 )

@@ -12,7 +12,7 @@ from bot.config import Snapshots
 from bot.snapshots.classes import Problem, class_for
 
 
-class Around(NamedTuple):
+class ClaimContext(NamedTuple):
     """A PVC, its PersistentVolume, the snapshot classes, and the snapshots of its namespace."""
 
     claim: PersistentVolumeClaim | None
@@ -21,7 +21,7 @@ class Around(NamedTuple):
     snapshots: Sequence[VolumeSnapshot]
 
 
-class Plan(NamedTuple):
+class SnapshotPlan(NamedTuple):
     """How a snapshot would be taken; `capacity_bytes` is the size of the volume."""
 
     claim_uid: str
@@ -31,11 +31,11 @@ class Plan(NamedTuple):
     kind: VolumeSnapshotClass
 
 
-def in_view(cluster: Cluster, namespace: str, name: str) -> Around:
+def in_view(cluster: Cluster, namespace: str, name: str) -> ClaimContext:
     """What the watches show of a PVC."""
     view = cluster.view
     claim = view.get(PVCS, name, namespace)
-    return Around(
+    return ClaimContext(
         claim,
         view.get(VOLUMES, claim.spec.volume_name) if claim is not None else None,
         view.all(SNAPSHOT_CLASSES),
@@ -43,7 +43,7 @@ def in_view(cluster: Cluster, namespace: str, name: str) -> Around:
     )
 
 
-def live(cluster: Cluster, namespace: str, name: str) -> Around:
+def live(cluster: Cluster, namespace: str, name: str) -> ClaimContext:
     """What the cluster shows of a PVC now, live; raises ClusterError if it cannot be read."""
     claim = cluster.get(PVCS, name, namespace)
     # A PersistentVolume does not change once it is bound, so the watch is enough.
@@ -51,10 +51,14 @@ def live(cluster: Cluster, namespace: str, name: str) -> Around:
     if claim is not None and claim.spec.volume_name and volume is None:
         named = f"metadata.name={claim.spec.volume_name}"
         volume = next(iter(cluster.list(VOLUMES, fields=named)), None)
-    return Around(claim, volume, cluster.list(SNAPSHOT_CLASSES), cluster.list(SNAPSHOTS, namespace))
+    return ClaimContext(
+        claim, volume, cluster.list(SNAPSHOT_CLASSES), cluster.list(SNAPSHOTS, namespace)
+    )
 
 
-def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan | Problem:
+def examine(
+    around: ClaimContext, name: str, team: str, settings: Snapshots
+) -> SnapshotPlan | Problem:
     """How a team's snapshot of the PVC of that name would be taken, or why it cannot be."""
     claim = around.claim
     if claim is None:
@@ -75,7 +79,9 @@ def examine(around: Around, name: str, team: str, settings: Snapshots) -> Plan |
             "Delete some of them first.",
         )
     size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    return Plan(claim.uid, claim.spec.storage_class_name or "", driver, int(size or 0), kind)
+    return SnapshotPlan(
+        claim.uid, claim.spec.storage_class_name or "", driver, int(size or 0), kind
+    )
 
 
 def not_theirs(claim: PersistentVolumeClaim, team: str) -> Problem | None:

@@ -8,7 +8,7 @@ from bot import holds
 from bot.audit import Actor
 from bot.snapshots import finding
 from bot.snapshots.service import mark_deleted
-from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.tables import SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 from bot.snapshots.thinning import thin_out
 
 
@@ -20,8 +20,8 @@ def expire(session: Session, now: datetime) -> None:
         .where(
             col(Snapshot.keep_until) <= now,
             col(Snapshot.ended_at).is_(None),
-            col(Snapshot.phase) == Phase.READY,
-            col(Snapshot.wanted) == Wanted.KEPT,
+            col(Snapshot.phase) == SnapshotPhase.READY,
+            col(Snapshot.wanted) == SnapshotIntent.KEPT,
         )
         .order_by(col(Snapshot.id))
     ).all()

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 from bot.errors import NotFoundError
 from bot.slack.reading import closest
 from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import Phase, Restore, Snapshot, Wanted
+from bot.snapshots.tables import Restore, Snapshot, SnapshotIntent, SnapshotPhase
 
 _MOST_NAMED = 10
 
@@ -70,7 +70,7 @@ def newest_ready(session: Session, row: Snapshot) -> Snapshot | None:
     same = select(Snapshot).where(
         col(Snapshot.cluster) == row.cluster,
         col(Snapshot.claim_uid) == row.claim_uid,
-        col(Snapshot.phase) == Phase.READY,
+        col(Snapshot.phase) == SnapshotPhase.READY,
         col(Snapshot.ended_at).is_(None),
     )
     ready = [each for each in session.exec(same) if each.is_usable]
@@ -84,8 +84,8 @@ def ready_on(session: Session, schedule_id: str) -> Sequence[Snapshot]:
         .where(
             col(Snapshot.schedule_id) == schedule_id,
             col(Snapshot.ended_at).is_(None),
-            col(Snapshot.phase) == Phase.READY,
-            col(Snapshot.wanted) == Wanted.KEPT,
+            col(Snapshot.phase) == SnapshotPhase.READY,
+            col(Snapshot.wanted) == SnapshotIntent.KEPT,
         )
         .order_by(col(Snapshot.taken_at).desc(), col(Snapshot.id).desc())
     ).all()
@@ -98,7 +98,7 @@ def under_way(session: Session, cluster: str, claim_uid: str) -> Snapshot | None
             col(Snapshot.cluster) == cluster,
             col(Snapshot.claim_uid) == claim_uid,
             col(Snapshot.ended_at).is_(None),
-            col(Snapshot.phase).in_((Phase.ASKED, Phase.TAKING)),
+            col(Snapshot.phase).in_((SnapshotPhase.ASKED, SnapshotPhase.TAKING)),
         )
     ).first()
 

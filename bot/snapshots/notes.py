@@ -6,16 +6,24 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, Subject, say_once
+from bot.slack.messages import Subject, ThreadMessage, post_once
 from bot.snapshots.schedule_tables import SCHEDULE
-from bot.snapshots.tables import RESTORE, RUN, SNAPSHOT, Phase, Restore, RestorePhase, Snapshot
+from bot.snapshots.tables import (
+    RESTORE,
+    RUN,
+    SNAPSHOT,
+    Restore,
+    RestorePhase,
+    Snapshot,
+    SnapshotPhase,
+)
 from bot.snapshots.wording import mounting
 
 
 def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: datetime) -> None:
     """Replies once that the snapshot is ready or failed, and mentions the requester."""
     of = plain(f"{row.claim_name}" + (f" at the end of {row.run}" if row.run else ""))
-    if row.phase == Phase.READY:
+    if row.phase == SnapshotPhase.READY:
         shows = join(", as of ", when(row.taken_at)) if row.taken_at else plain("")
         said = [
             join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
@@ -30,7 +38,7 @@ def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: dat
     if row.run_id is not None:
         _say_of_run(session, row, said, now)
     else:
-        _say(session, row, "ended", said, now, is_bad=row.phase == Phase.FAILED)
+        _say(session, row, "ended", said, now, is_bad=row.phase == SnapshotPhase.FAILED)
 
 
 def vanished(session: Session, row: Snapshot, now: datetime) -> None:
@@ -75,8 +83,8 @@ def _restored_for_run(session: Session, row: Restore, now: datetime) -> None:
     """Replies in the run's thread; if the run fails because of it, its end mentions the owner."""
     is_bad = row.phase == RestorePhase.FAILED
     end = join(" was not created. ", sentence(row.reason)) if is_bad else _holds(row)
-    note = Note(RESTORE, (join("PVC ", code(row.claim_name), end),), owner=row.person)
-    say_once(session, Subject(row.workspace_id, RUN, row.run_id or ""), row.channel, note, now)
+    note = ThreadMessage(RESTORE, (join("PVC ", code(row.claim_name), end),), owner=row.person)
+    post_once(session, Subject(row.workspace_id, RUN, row.run_id or ""), row.channel, note, now)
 
 
 def _holds(row: Restore) -> Markup:
@@ -86,11 +94,11 @@ def _holds(row: Restore) -> Markup:
 
 def _say_of_run(session: Session, row: Snapshot, said: list[Markup], now: datetime) -> None:
     """Replies in the run's thread; mentions the owner again only if the snapshot failed."""
-    is_bad = row.phase == Phase.FAILED
+    is_bad = row.phase == SnapshotPhase.FAILED
     lines = (join(person(row.person), " ", said[0]), *said[1:]) if is_bad else tuple(said)
-    note = Note(SNAPSHOT, lines, broadcast=is_bad, owner=row.person)
+    note = ThreadMessage(SNAPSHOT, lines, broadcast=is_bad, owner=row.person)
     run = Subject(row.workspace_id, RUN, row.run_id or "")
-    say_once(session, run, row.channel, note, now)
+    post_once(session, run, row.channel, note, now)
 
 
 def _say(
@@ -107,5 +115,5 @@ def _say(
     if isinstance(row, Snapshot) and row.schedule_id is not None:
         # It has no card of its own: one card shows all snapshots of a schedule.
         subject, purpose = Subject(row.workspace_id, SCHEDULE, row.schedule_id), row.id + purpose
-    note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
-    say_once(session, subject, row.channel, note, now)
+    note = ThreadMessage(purpose, lines, broadcast=is_bad, owner=row.person)
+    post_once(session, subject, row.channel, note, now)

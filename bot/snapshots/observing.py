@@ -9,40 +9,48 @@ from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.config import Snapshots
 from bot.snapshots.classes import Problem
-from bot.snapshots.decision import Look
-from bot.snapshots.examining import Plan, examine, live
-from bot.snapshots.tables import Phase, Snapshot, Wanted
+from bot.snapshots.decision import SnapshotObserved
+from bot.snapshots.examining import SnapshotPlan, examine, live
+from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
 
 _KIND = "VolumeSnapshot"
 
 
-def observe(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Look:
+def observe(cluster: Cluster, row: Snapshot, settings: Snapshots) -> SnapshotObserved:
     """What the cluster shows of a snapshot; raises ClusterError if it cannot be read."""
     found = cluster.get(SNAPSHOTS, row.name, row.namespace)
     if found is not None and not _is_ours(found, row, cluster.installation):
-        return Look(found, is_taken=True)
+        return SnapshotObserved(found, is_taken=True)
     if found is None:
-        is_new = row.phase == Phase.ASKED and row.uid is None and row.wanted == Wanted.KEPT
-        return Look(plan=_examined(cluster, row, settings) if is_new else None)
-    if row.wanted == Wanted.DELETED and row.is_live:
+        is_new = (
+            row.phase == SnapshotPhase.ASKED
+            and row.uid is None
+            and row.wanted == SnapshotIntent.KEPT
+        )
+        return SnapshotObserved(plan=_examined(cluster, row, settings) if is_new else None)
+    if row.wanted == SnapshotIntent.DELETED and row.is_live:
         users = tuple(users_of(row.name, cluster.list(PVCS, row.namespace)))
-        return Look(found, users=(*users, *_last(cluster, row)))
+        return SnapshotObserved(found, users=(*users, *_last(cluster, row)))
     content = found.status.bound_volume_snapshot_content_name
-    if content and found.status.ready_to_use and row.phase in {Phase.ASKED, Phase.TAKING}:
-        return Look(
+    if (
+        content
+        and found.status.ready_to_use
+        and row.phase in {SnapshotPhase.ASKED, SnapshotPhase.TAKING}
+    ):
+        return SnapshotObserved(
             found, plan=_plan(cluster, row, settings),
             content=cluster.get(SNAPSHOT_CONTENTS, content),
         )  # fmt: skip
-    return Look(found, plan=_plan(cluster, row, settings))
+    return SnapshotObserved(found, plan=_plan(cluster, row, settings))
 
 
-def _plan(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem | None:
+def _plan(cluster: Cluster, row: Snapshot, settings: Snapshots) -> SnapshotPlan | Problem | None:
     """The plan of a VolumeSnapshot that was created before its PVC was recorded on the row."""
     is_known = bool(row.claim_uid) or not row.is_live
     return None if is_known else _examined(cluster, row, settings)
 
 
-def _examined(cluster: Cluster, row: Snapshot, settings: Snapshots) -> Plan | Problem:
+def _examined(cluster: Cluster, row: Snapshot, settings: Snapshots) -> SnapshotPlan | Problem:
     around = live(cluster, row.namespace, row.claim_name)
     return examine(around, row.claim_name, row.team, settings)
 

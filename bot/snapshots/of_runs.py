@@ -14,10 +14,10 @@ from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
 from bot.errors import ConflictError, NotFoundError
 from bot.snapshots import finding
-from bot.snapshots.examining import Plan, examine, in_view
+from bot.snapshots.examining import SnapshotPlan, examine, in_view
 from bot.snapshots.objects import name_for_run
 from bot.snapshots.planning import kept_until, note_plan, plan_of, refuse_class
-from bot.snapshots.restoring import RestoreService, Wish, unusable
+from bot.snapshots.restoring import RestoreRequest, RestoreService, unusable
 from bot.snapshots.service import begin
 from bot.snapshots.tables import SNAPSHOT, Snapshot
 
@@ -44,7 +44,7 @@ class RunEnd:
 
 
 @dataclass(frozen=True)
-class Use:
+class RestoredClaim:
     """A run that starts on a PVC restored from a snapshot."""
 
     run_id: str
@@ -132,21 +132,21 @@ class RunSnapshots:
             )
 
     def restore(
-        self, session: Session, caller: Caller, snapshot_id: str, use: Use, now: datetime
+        self, session: Session, caller: Caller, snapshot_id: str, use: RestoredClaim, now: datetime
     ) -> None:
         """Begins the restore to the PVC that a run starts on; raises UserError if impossible."""
         row = session.get(Snapshot, snapshot_id)
         if row is None:
             raise NotFoundError("The snapshot that the run should start from no longer exists.")
-        made = self._restoring.restore(session, caller, row, Wish(use.claim), now)
+        made = self._restoring.restore(session, caller, row, RestoreRequest(use.claim), now)
         made.run_id, made.run = use.run_id, use.run
         session.add(made)
 
-    def _plan(self, end: RunEnd) -> Plan | None:
+    def _plan(self, end: RunEnd) -> SnapshotPlan | None:
         """How it would be taken, as far as the watches show."""
         cluster = self._clusters.get(end.cluster)
         if cluster is None:
             return None
         around = in_view(cluster, end.namespace, end.claim)
         found = examine(around, end.claim, end.team, self._settings().snapshots)
-        return found if isinstance(found, Plan) else None
+        return found if isinstance(found, SnapshotPlan) else None

@@ -7,7 +7,7 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.controller import Controller
 from bot.slack.messages import Renderer
-from bot.snapshots.controller import SnapshotController, World
+from bot.snapshots.controller import ControllerContext, SnapshotController
 from bot.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restore_renderer import RestoreRenderer
@@ -17,7 +17,9 @@ from bot.snapshots.schedule_controller import ScheduleController
 from bot.snapshots.schedule_renderer import ScheduleRenderer
 
 
-def controllers(world: World, approvals: Approvals, read_anew: ReadAnew) -> tuple[Controller, ...]:
+def controllers(
+    world: ControllerContext, approvals: Approvals, read_anew: ReadAnew
+) -> tuple[Controller, ...]:
     """The controllers; `read_anew` reads people from Slack before an approval is used."""
     return (
         SnapshotController(world),

@@ -9,11 +9,13 @@ from bot.config import Snapshots, Team
 from bot.errors import ConflictError, NotFoundError
 from bot.slack.reading import closest
 from bot.snapshots.classes import Problem, class_for
-from bot.snapshots.examining import Plan, examine, in_view
+from bot.snapshots.examining import SnapshotPlan, examine, in_view
 from bot.snapshots.tables import Snapshot
 
 
-def plan_of(cluster: Cluster, team_name: str, team: Team, claim: str, settings: Snapshots) -> Plan:
+def plan_of(
+    cluster: Cluster, team_name: str, team: Team, claim: str, settings: Snapshots
+) -> SnapshotPlan:
     """How a team's snapshot of a PVC would be taken; raises UserError if it cannot be."""
     refuse_unserved(cluster)
     around = in_view(cluster, team.namespace, claim)
@@ -67,7 +69,7 @@ def kept_until(
     return None if kept == "off" else now + kept
 
 
-def note_plan(row: Snapshot, plan: Plan | None) -> None:
+def note_plan(row: Snapshot, plan: SnapshotPlan | None) -> None:
     """Records the PVC, class, driver and size of a snapshot, unless they are known."""
     if plan is None or row.claim_uid:
         return

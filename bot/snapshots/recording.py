@@ -11,38 +11,40 @@ from bot.masking import hide_secrets
 from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.decision import (
-    Cleared,
+    AwaitDeletion,
     Create,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
     Gone,
-    Linger,
-    Look,
     Ready,
+    SnapshotObserved,
     Stay,
+    UpdateStatus,
     is_late,
 )
-from bot.snapshots.examining import Plan
+from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import note_plan
 from bot.snapshots.schedule_hearing import heard
-from bot.snapshots.tables import RUN, SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.tables import RUN, SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 
 # An expired snapshot that was still needed is tried again after this time.
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Findings:
+class SnapshotFindings:
     """One step: what was observed, and what was decided."""
 
     decision: Decision
-    look: Look
+    look: SnapshotObserved
     now: datetime
 
 
-def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+def record(
+    session: Session, row_id: str, found: SnapshotFindings, words: Callable[[str], str]
+) -> None:
     """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Snapshot, row_id)
     if row is None:
@@ -53,7 +55,7 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         row.uid = seen.uid
         # A step that died, or whose response was lost, has not recorded it.
         row.snapshot_class = seen.spec.volume_snapshot_class_name
-    if isinstance(found.look.plan, Plan):
+    if isinstance(found.look.plan, SnapshotPlan):
         note_plan(row, found.look.plan)
     row.trouble = ""
     if isinstance(found.decision, Stay) and row.deleted_by is not None:
@@ -68,50 +70,52 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
             refresh_cards(session, Subject(row.workspace_id, RUN, row.run_id), live=False)
 
 
-def _apply(row: Snapshot, found: Findings) -> None:
+def _apply(row: Snapshot, found: SnapshotFindings) -> None:
     now = found.now
     match found.decision:
         case Create(plan):
             row.snapshot_class = plan.kind.name
             row.deletion_policy = plan.kind.deletion_policy
-            _enter(row, Phase.TAKING, now)
-        case Follow(phase, obstacle):
+            _enter(row, SnapshotPhase.TAKING, now)
+        case UpdateStatus(phase, obstacle):
             _enter(row, phase, now, hide_secrets(obstacle))
         case Ready(taken_at, size_bytes):
             row.taken_at, row.size_bytes = taken_at, size_bytes
             if found.look.content is not None:
                 row.deletion_policy = found.look.content.spec.deletion_policy
-            _enter(row, Phase.READY, now)
+            _enter(row, SnapshotPhase.READY, now)
         case Fail(reason, unblock):
             row.reason, row.unblock = hide_secrets(reason), unblock
-            _end(row, Phase.FAILED, now)
+            _end(row, SnapshotPhase.FAILED, now)
         case _:
             _apply_leaving(row, found)
 
 
-def _apply_leaving(row: Snapshot, found: Findings) -> None:
+def _apply_leaving(row: Snapshot, found: SnapshotFindings) -> None:
     now = found.now
     match found.decision:
         case Delete() if row.is_live:
-            _enter(row, Phase.DELETING, now)
-        case Linger(why):
+            _enter(row, SnapshotPhase.DELETING, now)
+        case AwaitDeletion(why):
             row.obstacle = why
         case Stay(why):
             if row.deleted_by is None and row.keep_until is not None:
                 row.keep_until = now + _DAY
-            row.wanted, row.deleted_by = Wanted.KEPT, None
-            phase = Phase.READY if row.taken_at is not None else Phase.TAKING
+            row.wanted, row.deleted_by = SnapshotIntent.KEPT, None
+            phase = SnapshotPhase.READY if row.taken_at is not None else SnapshotPhase.TAKING
             _enter(row, phase, now, f"It was not deleted. {why}")
         case Gone(why):
             row.reason = why
-            _end(row, Phase.DELETED, now)
-        case Cleared():
+            _end(row, SnapshotPhase.DELETED, now)
+        case Done():
             row.is_cleared, row.obstacle = True, ""
         case _:
             pass
 
 
-def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str], str]) -> None:
+def _tell(
+    session: Session, row: Snapshot, found: SnapshotFindings, words: Callable[[str], str]
+) -> None:
     match found.decision:
         case Ready() | Fail() if row.schedule_id is not None:
             heard(session, row, found.now)
@@ -129,18 +133,18 @@ def _tell(session: Session, row: Snapshot, found: Findings, words: Callable[[str
             pass
 
 
-def _enter(row: Snapshot, phase: Phase, now: datetime, obstacle: str = "") -> None:
+def _enter(row: Snapshot, phase: SnapshotPhase, now: datetime, obstacle: str = "") -> None:
     row.obstacle = obstacle
     if row.phase != phase:
         row.phase, row.since = phase, now
 
 
-def _end(row: Snapshot, phase: Phase, now: datetime) -> None:
+def _end(row: Snapshot, phase: SnapshotPhase, now: datetime) -> None:
     row.phase, row.since, row.ended_at, row.obstacle = phase, now, now, ""
 
 
 def _is_moving(row: Snapshot) -> bool:
-    return row.phase in {Phase.ASKED, Phase.TAKING, Phase.DELETING}
+    return row.phase in {SnapshotPhase.ASKED, SnapshotPhase.TAKING, SnapshotPhase.DELETING}
 
 
 def _shown(row: Snapshot) -> tuple[object, ...]:

@@ -9,24 +9,24 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUME_REFERENCES
 from bot.controller import Step, Trouble
 from bot.errors import ClusterError
-from bot.snapshots.controller import SOON, World, note_trouble, slower
+from bot.snapshots.controller import SOON, ControllerContext, note_trouble, slower
 from bot.snapshots.objects import claim_of, leave_name, leave_of
 from bot.snapshots.restore_decision import (
+    AwaitDeletion,
     Cancelled,
-    Cleared,
     Create,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
     Keep,
-    Linger,
     Ready,
-    Rest,
+    UpdateStatus,
+    Wait,
     decide,
 )
 from bot.snapshots.restore_observing import observe
-from bot.snapshots.restore_recording import Findings, record
+from bot.snapshots.restore_recording import RestoreFindings, record
 from bot.snapshots.tables import RESTORE, Restore, RestorePhase
 from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
@@ -39,7 +39,7 @@ class RestoreController:
 
     kind = RESTORE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
@@ -51,15 +51,15 @@ class RestoreController:
         cluster = self._world.cluster(row.cluster)
         look = observe(cluster, row)
         decision = self._act(cluster, row, decide(row, look, now, settings.restored_within))
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(None)
-        found = Findings(decision, look, now)
+        found = RestoreFindings(decision, look, now)
         return Step(
             _again(row, decision, now),
             lambda session: record(session, row_id, found, self._world.words),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         note_trouble(session, session.get(Restore, row_id), trouble)
 
@@ -74,7 +74,7 @@ class RestoreController:
                 return self._create(cluster, row)
             case Delete(uid):
                 cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)
-            case Cleared() if row.source_namespace is not None:
+            case Done() if row.source_namespace is not None:
                 _take_leave(cluster, row)
             case _:
                 pass
@@ -114,13 +114,13 @@ def _take_leave(cluster: Cluster, row: Restore) -> None:
 def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:
     """When to check again if nothing wakes the row earlier."""
     match decision:
-        case Cleared():
+        case Done():
             return None
-        case Linger() if row.is_live:
+        case AwaitDeletion() if row.is_live:
             return slower(row.since, now)
-        case Follow(RestorePhase.WAITING) | Linger():
+        case UpdateStatus(RestorePhase.WAITING) | AwaitDeletion():
             return now + _RARELY
-        case Follow():
+        case UpdateStatus():
             return slower(row.since, now)
         case Create() | Ready() | Fail() | Delete() | Cancelled() | Keep():
             return now + SOON

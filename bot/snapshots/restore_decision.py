@@ -11,7 +11,7 @@ LATE_AFTER = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
-class Look:
+class RestoreObserved:
     """What the cluster shows of a restore.
 
     `has_source` says whether the snapshot or PVC it is created from exists, `is_for_a_pod`
@@ -28,7 +28,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """Nothing is left to do."""
 
 
@@ -38,7 +38,7 @@ class Create:
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """Record the phase, and what is in the way."""
 
     phase: RestorePhase
@@ -78,19 +78,21 @@ class Keep:
 
 
 @dataclass(frozen=True)
-class Linger:
+class AwaitDeletion:
     """The PVC is being deleted, or is read-only and holds its snapshot while it exists."""
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """Nothing is left to do; the hold on the source is released."""
 
 
-Decision = Rest | Create | Follow | Ready | Fail | Delete | Cancelled | Keep | Linger | Cleared
+Decision = (
+    Wait | Create | UpdateStatus | Ready | Fail | Delete | Cancelled | Keep | AwaitDeletion | Done
+)
 
 
-def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
+def decide(row: Restore, look: RestoreObserved, now: datetime, within: timedelta) -> Decision:
     """The next step for a restore, whose PVC has to be ready `within` that time."""
     if not row.is_live:
         return _after_the_end(row, look)
@@ -107,20 +109,20 @@ def decide(row: Restore, look: Look, now: datetime, within: timedelta) -> Decisi
     return _present(row, look.claim, look, (now, within))
 
 
-def _cancelled(look: Look) -> Decision:
+def _cancelled(look: RestoreObserved) -> Decision:
     claim = None if look.is_taken else look.claim
     if claim is None:
         return Cancelled()
     if claim.status.phase == "Bound":
         return Ready()
     if claim.metadata.deletion_timestamp is not None:
-        return Linger()
+        return AwaitDeletion()
     if look.users:
         return Keep(f"It was not cancelled because pods wait for it: {', '.join(look.users)}.")
     return Delete(claim.uid)
 
 
-def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decision:
+def _absent(row: Restore, look: RestoreObserved, now: datetime, within: timedelta) -> Decision:
     if row.uid is not None:
         return Fail("It was deleted outside Quartermaster before it was ready.", _AGAIN)
     what = "snapshot" if row.snapshot_id else "PVC"
@@ -133,7 +135,10 @@ def _absent(row: Restore, look: Look, now: datetime, within: timedelta) -> Decis
 
 
 def _present(
-    row: Restore, claim: PersistentVolumeClaim, look: Look, time: tuple[datetime, timedelta]
+    row: Restore,
+    claim: PersistentVolumeClaim,
+    look: RestoreObserved,
+    time: tuple[datetime, timedelta],
 ) -> Decision:
     now, within = time
     if claim.metadata.deletion_timestamp is not None:
@@ -141,11 +146,11 @@ def _present(
     if claim.status.phase == "Bound":
         return Ready()
     if look.is_for_a_pod:
-        return Follow(RestorePhase.WAITING)
+        return UpdateStatus(RestorePhase.WAITING)
     if row.phase == RestorePhase.MAKING and now - row.since > within:
         lasted = format_duration(within)
         return Fail(f"It had no volume after {lasted}. {look.warning}".rstrip(), _ADMIN)
-    return Follow(RestorePhase.MAKING, look.warning)
+    return UpdateStatus(RestorePhase.MAKING, look.warning)
 
 
 def is_late(row: Restore, now: datetime) -> bool:
@@ -153,16 +158,16 @@ def is_late(row: Restore, now: datetime) -> bool:
     return row.phase in {RestorePhase.ASKED, RestorePhase.MAKING} and now - row.since > LATE_AFTER
 
 
-def _after_the_end(row: Restore, look: Look) -> Decision:
+def _after_the_end(row: Restore, look: RestoreObserved) -> Decision:
     if row.is_cleared:
-        return Rest()
+        return Wait()
     claim = None if look.is_taken else look.claim
     if row.phase == RestorePhase.READY:
-        return Linger() if row.is_read_only and claim is not None else Cleared()
+        return AwaitDeletion() if row.is_read_only and claim is not None else Done()
     # Bound at the last moment: it holds the requested data, and is left to its owner.
     if claim is None or claim.status.phase == "Bound":
-        return Cleared()
-    return Delete(claim.uid) if claim.metadata.deletion_timestamp is None else Linger()
+        return Done()
+    return Delete(claim.uid) if claim.metadata.deletion_timestamp is None else AwaitDeletion()
 
 
 _AGAIN = "Restore it again."

@@ -8,25 +8,25 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
 from bot.datasets.caches.users import OVER
 from bot.datasets.pods import warning
-from bot.snapshots.restore_decision import Look
+from bot.snapshots.restore_decision import RestoreObserved
 from bot.snapshots.tables import Restore
 
 _LATE = "WaitForFirstConsumer"
 
 
-def observe(cluster: Cluster, row: Restore) -> Look:
+def observe(cluster: Cluster, row: Restore) -> RestoreObserved:
     """What the cluster shows of a restore; raises ClusterError if it cannot be read."""
     claim = cluster.get(PVCS, row.claim_name, row.namespace)
     if claim is not None and not _is_ours(claim, row, cluster.installation):
-        return Look(claim, is_taken=True)
+        return RestoreObserved(claim, is_taken=True)
     if not row.is_live:
-        return Look(claim)
+        return RestoreObserved(claim)
     if claim is None:
-        return Look(has_source=row.uid is not None or _has_source(cluster, row))
+        return RestoreObserved(has_source=row.uid is not None or _has_source(cluster, row))
     if claim.status.phase == "Bound":
-        return Look(claim)
+        return RestoreObserved(claim)
     users = _users(cluster, row) if row.cancelled_by is not None else ()
-    return Look(
+    return RestoreObserved(
         claim,
         users=users,
         is_for_a_pod=_waits_for_a_pod(cluster, claim),

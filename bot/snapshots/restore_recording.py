@@ -13,29 +13,31 @@ from bot.snapshots import notes
 from bot.snapshots.keepers import release
 from bot.snapshots.restore_decision import (
     Cancelled,
-    Cleared,
     Create,
     Decision,
+    Done,
     Fail,
-    Follow,
     Keep,
-    Look,
     Ready,
+    RestoreObserved,
+    UpdateStatus,
     is_late,
 )
 from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot, lane
 
 
 @dataclass(frozen=True)
-class Findings:
+class RestoreFindings:
     """One step: what was observed, and what was decided."""
 
     decision: Decision
-    look: Look
+    look: RestoreObserved
     now: datetime
 
 
-def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+def record(
+    session: Session, row_id: str, found: RestoreFindings, words: Callable[[str], str]
+) -> None:
     """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Restore, row_id)
     if row is None:
@@ -54,11 +56,13 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
             wake(session, RUN, row.run_id, lane(row.cluster), found.now)
 
 
-def _apply(session: Session, row: Restore, found: Findings, words: Callable[[str], str]) -> None:
+def _apply(
+    session: Session, row: Restore, found: RestoreFindings, words: Callable[[str], str]
+) -> None:
     match found.decision:
         case Create():
             _enter(row, RestorePhase.MAKING, found.now)
-        case Follow(phase, obstacle):
+        case UpdateStatus(phase, obstacle):
             _enter(row, phase, found.now)
             row.obstacle = hide_secrets(obstacle)
         case Ready():
@@ -74,7 +78,7 @@ def _apply(session: Session, row: Restore, found: Findings, words: Callable[[str
             notes.cancelled(session, row, found.now)
         case Keep(why):
             row.cancelled_by, row.obstacle = None, why
-        case Cleared():
+        case Done():
             row.is_cleared = True
             _let_go(session, row)
         case _:

@@ -28,7 +28,7 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
-class Wish:
+class RestoreRequest:
     """The requested PVC of a restore; None keeps the value of the source."""
 
     name: str | None = None
@@ -68,7 +68,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         snapshot: Snapshot,
-        wish: Wish,
+        wish: RestoreRequest,
         now: datetime,
         target: Caller | None = None,
     ) -> Restore:
@@ -109,7 +109,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         claim: str,
-        wish: Wish,
+        wish: RestoreRequest,
         now: datetime,
         cluster: str | None = None,
     ) -> Restore:
@@ -143,7 +143,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         source: _Source,
-        wish: Wish,
+        wish: RestoreRequest,
         now: datetime,
     ) -> Restore:
         place = ClaimPlace(source.cluster, source.namespace, source.claim)
@@ -198,7 +198,7 @@ class RestoreService:
                 "Choose another name: --as NAME.",
             )
 
-    def _class(self, source: _Source, wish: Wish) -> StorageClass:
+    def _class(self, source: _Source, wish: RestoreRequest) -> StorageClass:
         """The storage class of the new PVC, which has to use the driver of the source."""
         view = self._clusters[source.cluster].view
         name = wish.storage_class or source.storage_class
@@ -237,7 +237,7 @@ def unusable(row: Snapshot) -> ConflictError:
     )
 
 
-def _size(source: _Source, wish: Wish) -> int:
+def _size(source: _Source, wish: RestoreRequest) -> int:
     """The size of the new PVC in bytes; raises UsageError if it is too small."""
     size = wish.size_bytes or source.least_bytes
     if size < source.least_bytes:

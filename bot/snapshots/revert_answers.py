@@ -7,12 +7,12 @@ from bot.durations import format_duration
 from bot.slack.card import Button, Reply
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.snapshots.revert_tables import Revert
-from bot.snapshots.reverting import Offer
+from bot.snapshots.reverting import RevertOffer
 
 SAVE, NO_CLONE = "snapshot.revert-saved", "snapshot.revert-unsaved"
 
 
-def offered(offer: Offer, now: datetime) -> Reply:
+def offered(offer: RevertOffer, now: datetime) -> Reply:
     """What a revert would do, with a button that clones first and one that does not."""
     row = offer.snapshot
     shows = row.taken_at or row.asked_at

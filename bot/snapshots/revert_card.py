@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.approvals.deciding import Deciding
+from bot.approvals.deciding import RequestView
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
@@ -22,7 +22,7 @@ _STATES = {
 }
 
 
-def revert_card(row: Revert, asker: str, deciding: Deciding, now: datetime) -> Card:
+def revert_card(row: Revert, asker: str, deciding: RequestView, now: datetime) -> Card:
     """The card of a revert; the approvers' copy has the buttons to decide."""
     state, tone = _STATES[RevertPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
@@ -42,7 +42,7 @@ def lost(row: Revert, now: datetime) -> str:
     return f"{row.claim_name} loses what was written in the last {lasted}."
 
 
-def _lines(row: Revert, deciding: Deciding, now: datetime) -> Iterator[Markup]:
+def _lines(row: Revert, deciding: RequestView, now: datetime) -> Iterator[Markup]:
     if row.phase == RevertPhase.ASKED:
         yield plain(lost(row, now))
     yield from deciding.lines

@@ -10,7 +10,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.snapshots.classes import Problem
-from bot.snapshots.examining import Around, not_theirs
+from bot.snapshots.examining import ClaimContext, not_theirs
 
 _OVER = {"Succeeded", "Failed"}
 
@@ -44,7 +44,7 @@ def cannot(driver: str, cluster: Cluster, target: Target) -> Problem | None:
     return None
 
 
-def hindrance(around: Around, pods: Iterable[Pod], target: Target) -> Problem | None:
+def hindrance(around: ClaimContext, pods: Iterable[Pod], target: Target) -> Problem | None:
     """What blocks the revert now, by Trident's rules; None if nothing does."""
     claim = around.claim
     if claim is None or claim.metadata.deletion_timestamp is not None:

@@ -13,25 +13,25 @@ from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.controller import Step, Trouble
 from bot.errors import ClusterError
 from bot.slack.messages import refresh_cards
-from bot.snapshots.controller import SOON, World, slower
+from bot.snapshots.controller import SOON, ControllerContext, slower
 from bot.snapshots.examining import live
 from bot.snapshots.objects import action_of, revert_name
 from bot.snapshots.revert_checks import hindrance
 from bot.snapshots.revert_decision import (
     Approved,
     Begin,
-    Cleared,
     Create,
     Decision,
     Delete,
+    Done,
     End,
-    Follow,
-    Look,
-    Rest,
     Retry,
+    RevertObserved,
+    UpdateStatus,
+    Wait,
     decide,
 )
-from bot.snapshots.revert_recording import Findings, Recorder
+from bot.snapshots.revert_recording import Recorder, RevertFindings
 from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
 from bot.snapshots.reverting import target_of
 from bot.snapshots.tables import Restore, RestorePhase
@@ -55,7 +55,7 @@ class RevertController:
 
     kind = REVERT
 
-    def __init__(self, world: World, deciders: Deciders) -> None:
+    def __init__(self, world: ControllerContext, deciders: Deciders) -> None:
         self._world = world
         self._deciders = deciders
         self._recorder = Recorder(deciders.approvals)
@@ -68,15 +68,15 @@ class RevertController:
         now = self._world.clock.now()
         look = self._look(row)
         decision = self._act(row, decide(row, look, now))
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(None)
-        found = Findings(decision, look, now)
+        found = RevertFindings(decision, look, now)
         return Step(
             _again(row, decision, now),
             lambda session: self._recorder.record(session, row_id, row.phase, found),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Revert, row_id)
         if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
@@ -85,26 +85,28 @@ class RevertController:
         session.add(row)
         refresh_cards(session, row.subject, live=row.is_live)
 
-    def _look(self, row: Revert) -> Look:
+    def _look(self, row: Revert) -> RevertObserved:
         approval = self._world.database.read(
             lambda session: self._deciders.approvals.of(session, REVERT, row.id)
         )
         phase = ApprovalPhase(approval.phase) if approval is not None else ApprovalPhase.VOIDED
         if row.is_live and row.phase == RevertPhase.ASKED:
             if phase != ApprovalPhase.APPROVED or row.cancelled_by is not None:
-                return Look(phase)
-            return self._checked(row, approval, Look(phase))
+                return RevertObserved(phase)
+            return self._checked(row, approval, RevertObserved(phase))
         if row.is_live and row.phase == RevertPhase.SAVING:
             return self._of_clone(row, phase)
         cluster = self._world.cluster(row.cluster)
         action = cluster.get(SNAPSHOT_ACTIONS, revert_name(row), row.namespace)
         if action is None and row.is_live and row.uid is None and row.cancelled_by is None:
-            return self._checked(row, approval, Look(phase))
+            return self._checked(row, approval, RevertObserved(phase))
         marks = {labels.REVERT: row.id, labels.INSTALLATION: cluster.installation}
         is_ours = action is not None and marks.items() <= action.labels.items()
-        return Look(phase, action=action, is_taken=action is not None and not is_ours)
+        return RevertObserved(phase, action=action, is_taken=action is not None and not is_ours)
 
-    def _checked(self, row: Revert, approval: Approval | None, look: Look) -> Look:
+    def _checked(
+        self, row: Revert, approval: Approval | None, look: RevertObserved
+    ) -> RevertObserved:
         """The same, with what blocks it in the cluster, and whether its approval still holds."""
         if approval is not None:
             users, groups = self._world.database.read(
@@ -120,15 +122,15 @@ class RevertController:
         around = live(cluster, row.namespace, row.claim_name)
         pods = cluster.list(PODS, row.namespace)
         problem = hindrance(around, pods, target_of(row, self._world.words))
-        return Look(look.approval, problem=problem, stands=stands)
+        return RevertObserved(look.approval, problem=problem, stands=stands)
 
-    def _of_clone(self, row: Revert, phase: ApprovalPhase) -> Look:
+    def _of_clone(self, row: Revert, phase: ApprovalPhase) -> RevertObserved:
         clone = self._world.database.read(
             lambda session: session.get(Restore, row.clone_id) if row.clone_id else None
         )
         if clone is None:
-            return Look(phase)
-        return Look(phase, clone=RestorePhase(clone.phase), because=clone.reason)
+            return RevertObserved(phase)
+        return RevertObserved(phase, clone=RestorePhase(clone.phase), because=clone.reason)
 
     def _act(self, row: Revert, decision: Decision) -> Decision:
         """Carries a decision out; returns the decision to record."""
@@ -157,11 +159,11 @@ class RevertController:
 def _again(row: Revert, decision: Decision, now: datetime) -> datetime | None:
     """When to check again if nothing wakes the row earlier."""
     match decision:
-        case Cleared():
+        case Done():
             return None
-        case Follow() | Retry() if row.is_live:
+        case UpdateStatus() | Retry() if row.is_live:
             return slower(row.since, now)
-        case Approved() | Begin() | Create() | Delete() | End() | Follow():
+        case Approved() | Begin() | Create() | Delete() | End() | UpdateStatus():
             return now + SOON
         case _:
             return now + _RARELY

@@ -17,7 +17,7 @@ _DEPENDENT = re.compile(r"clone|busy|split|in use|depend", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Look:
+class RevertObserved:
     """What the rows and the cluster show of a revert.
 
     `approval` and `clone` are the phases of those, `because` is why the clone failed. `problem` is
@@ -35,12 +35,12 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """Nothing to do until the row is woken."""
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """The revert is in progress; a sentence gives Trident's message."""
 
     obstacle: str = ""
@@ -86,14 +86,14 @@ class End:
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """Nothing of the revert is left in the cluster."""
 
 
-Decision = Rest | Follow | Approved | Begin | Create | Retry | Delete | End | Cleared
+Decision = Wait | UpdateStatus | Approved | Begin | Create | Retry | Delete | End | Done
 
 
-def decide(row: Revert, look: Look, now: datetime) -> Decision:
+def decide(row: Revert, look: RevertObserved, now: datetime) -> Decision:
     """The next step for a revert."""
     if not row.is_live:
         return _after_the_end(row, look)
@@ -113,7 +113,7 @@ def is_late(row: Revert, now: datetime) -> bool:
     return is_long and not is_waiting
 
 
-def _asked(row: Revert, look: Look) -> Decision:
+def _asked(row: Revert, look: RevertObserved) -> Decision:
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     match look.approval:
@@ -126,17 +126,17 @@ def _asked(row: Revert, look: Look) -> Decision:
         case ApprovalPhase.APPROVED | ApprovalPhase.USED:
             return _failed(look.problem) or Approved()
         case _:
-            return Rest()
+            return Wait()
 
 
-def _saving(row: Revert, look: Look) -> Decision:
+def _saving(row: Revert, look: RevertObserved) -> Decision:
     if row.cancelled_by is not None:
         return End(RevertPhase.CANCELLED, f"<@{row.cancelled_by}> cancelled it.")
     match look.clone:
         case RestorePhase.READY:
             return Begin()
         case RestorePhase.ASKED | RestorePhase.MAKING:
-            return Follow()
+            return UpdateStatus()
         case RestorePhase.WAITING:
             said = (
                 f"PVC {row.clone} gets a volume only when a pod mounts it: nothing would be saved."
@@ -147,7 +147,7 @@ def _saving(row: Revert, look: Look) -> Decision:
             return End(RevertPhase.FAILED, said, _UNSAVED)
 
 
-def _reverting(row: Revert, look: Look, now: datetime) -> Decision:
+def _reverting(row: Revert, look: RevertObserved, now: datetime) -> Decision:
     if look.is_taken:
         said = (
             "The namespace already has an object of that name that Quartermaster did not create. It"
@@ -178,9 +178,9 @@ def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
         case "" if row.cancelled_by is not None:
             return Delete(action.uid)
         case "":
-            return Follow("Trident has not started yet.")
+            return UpdateStatus("Trident has not started yet.")
         case _:
-            return Follow(said)
+            return UpdateStatus(said)
 
 
 def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> Decision:
@@ -203,14 +203,14 @@ def _failed(problem: Problem | None) -> End | None:
     return End(RevertPhase.FAILED, f"Nothing was changed. {problem.reason}", problem.unblock)
 
 
-def _after_the_end(row: Revert, look: Look) -> Decision:
+def _after_the_end(row: Revert, look: RevertObserved) -> Decision:
     action = None if look.is_taken else look.action
     if row.is_cleared:
-        return Rest()
+        return Wait()
     if action is None:
-        return Cleared()
+        return Done()
     is_leaving = action.metadata.deletion_timestamp is not None
-    return Follow() if is_leaving else Delete(action.uid)
+    return UpdateStatus() if is_leaving else Delete(action.uid)
 
 
 _UNSAVED = "The PVC was not reverted. Request it again, with or without a clone."

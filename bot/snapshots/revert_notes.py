@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 from bot.snapshots.revert_tables import Revert, RevertPhase
 from bot.snapshots.wording import mounting
 
@@ -45,5 +45,5 @@ def _say(
     session: Session, row: Revert, purpose: str, said: list[Markup], now: datetime, *, is_bad: bool
 ) -> None:
     lines = (join(person(row.person), " ", said[0]), *said[1:])
-    note = Note(purpose, lines, broadcast=is_bad, owner=row.person)
-    say_once(session, row.subject, row.channel, note, now)
+    note = ThreadMessage(purpose, lines, broadcast=is_bad, owner=row.person)
+    post_once(session, row.subject, row.channel, note, now)

@@ -16,13 +16,13 @@ from bot.snapshots.clones import begin_clone, cancel_clone
 from bot.snapshots.revert_decision import (
     Approved,
     Begin,
-    Cleared,
     Create,
     Decision,
+    Done,
     End,
-    Follow,
-    Look,
     Retry,
+    RevertObserved,
+    UpdateStatus,
     is_late,
 )
 from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
@@ -30,11 +30,11 @@ from bot.snapshots.tables import SNAPSHOT
 
 
 @dataclass(frozen=True)
-class Findings:
+class RevertFindings:
     """One step: what was observed, and what was decided."""
 
     decision: Decision
-    look: Look
+    look: RevertObserved
     now: datetime
 
 
@@ -44,7 +44,7 @@ class Recorder:
     def __init__(self, approvals: Approvals) -> None:
         self._approvals = approvals
 
-    def record(self, session: Session, row_id: str, phase: str, found: Findings) -> None:
+    def record(self, session: Session, row_id: str, phase: str, found: RevertFindings) -> None:
         """Updates the row, and refreshes the card if what it shows has changed.
 
         Does nothing if the row has changed its phase since it was read.
@@ -65,19 +65,19 @@ class Recorder:
         if _shown(row) != before:
             refresh_cards(session, row.subject, live=row.phase == RevertPhase.REVERTING)
 
-    def _apply(self, session: Session, row: Revert, found: Findings) -> None:
+    def _apply(self, session: Session, row: Revert, found: RevertFindings) -> None:
         match found.decision:
             case Approved():
                 self._begin(session, row, found.now)
             case Begin():
                 _enter(row, RevertPhase.REVERTING, found.now)
-            case Follow(obstacle):
+            case UpdateStatus(obstacle):
                 row.obstacle = hide_secrets(obstacle)
             case Retry(uid, obstacle):
                 row.uid, row.refused_uid, row.obstacle = None, uid, hide_secrets(obstacle)
             case End() as end:
                 self._end(session, row, end, found.now)
-            case Cleared():
+            case Done():
                 row.is_cleared = True
                 holds.let_go(session, (SNAPSHOT, row.snapshot_id), (REVERT, row.id))
             case Create() if row.refused_uid is None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlmodel import Session
 
 from bot.approvals import Approvals
-from bot.approvals.deciding import Asked, deciding
+from bot.approvals.deciding import RequestSubject, deciding
 from bot.clock import Clock
 from bot.config import Settings
 from bot.datasets.wording import name_of
@@ -32,6 +32,6 @@ class RevertRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        asked = Asked(REVERT, row.id, row.channel)
+        asked = RequestSubject(REVERT, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
         return revert_card(row, asker, found, self._clock.now())

@@ -31,7 +31,7 @@ POLICY = "snapshot_restore"
 
 
 @dataclass(frozen=True)
-class Offer:
+class RevertOffer:
     """A possible revert; `unsaved` says why the PVC cannot be cloned first, if so."""
 
     snapshot: Snapshot
@@ -60,13 +60,13 @@ class RevertService:
         self._clusters = clusters
         self._words = words
 
-    def offer(self, session: Session, caller: Caller, row: Snapshot, why: str) -> Offer:
+    def offer(self, session: Session, caller: Caller, row: Snapshot, why: str) -> RevertOffer:
         """What a revert would do, before it is requested; raises UserError if impossible."""
         self._refuse(session, caller, row)
-        return Offer(row, why, self._unsaved(row))
+        return RevertOffer(row, why, self._unsaved(row))
 
     def ask(
-        self, session: Session, caller: Caller, offer: Offer, now: datetime, *, saves: bool
+        self, session: Session, caller: Caller, offer: RevertOffer, now: datetime, *, saves: bool
     ) -> Revert:
         """Requests a revert, which others decide; raises UserError if impossible.
 

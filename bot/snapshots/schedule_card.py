@@ -7,16 +7,16 @@ from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import Phase, Snapshot
+from bot.snapshots.tables import Snapshot, SnapshotPhase
 
 UNSCHEDULE = "snapshot.unschedule"
 _STANDS = {
-    Phase.ASKED: "pending",
-    Phase.TAKING: "creating",
-    Phase.READY: "ready",
-    Phase.DELETING: "deleting",
-    Phase.DELETED: "deleted",
-    Phase.FAILED: "failed",
+    SnapshotPhase.ASKED: "pending",
+    SnapshotPhase.TAKING: "creating",
+    SnapshotPhase.READY: "ready",
+    SnapshotPhase.DELETING: "deleting",
+    SnapshotPhase.DELETED: "deleted",
+    SnapshotPhase.FAILED: "failed",
 }
 
 
@@ -74,7 +74,7 @@ def _facts(
         yield "Next", when(row.next_at)
     if last is not None:
         at = when(last.taken_at or last.asked_at)
-        yield "Last", join(code(last.name), plain(f", {_STANDS[Phase(last.phase)]}, "), at)
+        yield "Last", join(code(last.name), plain(f", {_STANDS[SnapshotPhase(last.phase)]}, "), at)
     yield "Snapshots", plain(f"{len(ready)} ready")
     yield "Requested by", plain(person)
     if row.ended_at is not None:

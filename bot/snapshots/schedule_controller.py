@@ -11,10 +11,10 @@ from bot.controller import Step, Trouble
 from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards
 from bot.snapshots import finding
-from bot.snapshots.controller import World
+from bot.snapshots.controller import ControllerContext
 from bot.snapshots.examining import examine, live
-from bot.snapshots.schedule_decision import Look, Wait, decide
-from bot.snapshots.schedule_recording import Findings, record
+from bot.snapshots.schedule_decision import ScheduleObserved, Wait, decide
+from bot.snapshots.schedule_recording import ScheduleFindings, record
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
 
 _SHOWN_ATTEMPTS = 2
@@ -27,7 +27,7 @@ class ScheduleController:
 
     kind = SCHEDULE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
@@ -41,11 +41,11 @@ class ScheduleController:
         look = self._look(row)
         decision = decide(row, look, now, settings.late_within)
         following = next_slot(row.cron, row.time_zone, now)
-        found = Findings(decision, look, row.next_at, following, now)
+        found = ScheduleFindings(decision, look, row.next_at, following, now)
         again = now + _SOON if isinstance(decision, Wait) else following
         return Step(again, lambda session: record(session, row_id, found))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(SnapshotSchedule, row_id)
         if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
@@ -54,16 +54,16 @@ class ScheduleController:
         session.add(row)
         refresh_cards(session, row.subject, live=False)
 
-    def _look(self, row: SnapshotSchedule) -> Look:
+    def _look(self, row: SnapshotSchedule) -> ScheduleObserved:
         cluster = self._world.cluster(row.cluster)
         around = live(cluster, row.namespace, row.claim_name)
         plan = examine(around, row.claim_name, row.team, self._world.settings().snapshots)
         claim = around.claim
         if claim is None or claim.metadata.deletion_timestamp is not None:
-            return Look(has_claim=False, plan=plan)
+            return ScheduleObserved(has_claim=False, plan=plan)
         busy = self._world.database.read(lambda session: _busy(session, row, claim.uid))
         others = tuple(foreign(cluster, row.namespace, claim.labels))
-        return Look(has_claim=True, plan=plan, busy=busy, others=others)
+        return ScheduleObserved(has_claim=True, plan=plan, busy=busy, others=others)
 
 
 def _busy(session: Session, row: SnapshotSchedule, claim_uid: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from bot.durations import format_duration
 from bot.schedule import next_slot
 from bot.snapshots.classes import Problem
-from bot.snapshots.examining import Plan
+from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.schedule_tables import SnapshotSchedule
 
 # Usual delay if the bot is busy or another snapshot is being taken; not worth a reply.
@@ -14,7 +14,7 @@ USUAL = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Look:
+class ScheduleObserved:
     """What the cluster and the rows show of a schedule.
 
     `has_claim` says whether the PVC exists and is not being deleted; `busy` is what the next
@@ -22,7 +22,7 @@ class Look:
     """
 
     has_claim: bool
-    plan: Plan | Problem
+    plan: SnapshotPlan | Problem
     busy: str = ""
     others: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ class Take:
     """Take the snapshot of a slot; a sentence says why it is late, if it is."""
 
     slot: datetime
-    plan: Plan
+    plan: SnapshotPlan
     late: str = ""
 
 
@@ -67,7 +67,9 @@ class Stop:
 Decision = Wait | Take | Skip | Missing | Stop
 
 
-def decide(row: SnapshotSchedule, look: Look, now: datetime, within: timedelta) -> Decision:
+def decide(
+    row: SnapshotSchedule, look: ScheduleObserved, now: datetime, within: timedelta
+) -> Decision:
     """The next step for a schedule whose slot is due, at most `within` that time late."""
     slot = newest_slot(row, now, within)
     if not look.has_claim:

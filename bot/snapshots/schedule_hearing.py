@@ -8,7 +8,7 @@ from bot.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import schedule_notes as notes
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
-from bot.snapshots.tables import Phase, Snapshot, lane
+from bot.snapshots.tables import Snapshot, SnapshotPhase, lane
 
 
 def heard(session: Session, row: Snapshot, now: datetime) -> None:
@@ -16,9 +16,9 @@ def heard(session: Session, row: Snapshot, now: datetime) -> None:
     schedule = session.get(SnapshotSchedule, row.schedule_id)
     if schedule is None:
         return
-    if row.phase == Phase.READY:
+    if row.phase == SnapshotPhase.READY:
         schedule.failures, schedule.reported_at = 0, None
-    if row.phase == Phase.FAILED:
+    if row.phase == SnapshotPhase.FAILED:
         why = (row.reason, row.unblock)
         notes.failed(session, schedule, row.slot or row.asked_at, why, now)
     session.add(schedule)

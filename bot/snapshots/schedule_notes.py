@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.masking import hide_secrets
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 from bot.snapshots.schedule_tables import SnapshotSchedule
 
 # Further failures within this time are not posted; the card counts them.
@@ -16,7 +16,7 @@ _QUIET = timedelta(days=1)
 def late(session: Session, row: SnapshotSchedule, slot: datetime, why: str, now: datetime) -> None:
     """Replies that the snapshot of a slot is taken late; mentions no one."""
     line = join("The snapshot of ", when(slot), " is late. ", sentence(why))
-    _say(session, row, Note(f"late-{slot.isoformat()}", (line,)), now)
+    _say(session, row, ThreadMessage(f"late-{slot.isoformat()}", (line,)), now)
 
 
 def failed(
@@ -58,9 +58,9 @@ def stopped(session: Session, row: SnapshotSchedule, now: datetime) -> None:
 def _mention(
     session: Session, row: SnapshotSchedule, purpose: str, lines: list[Markup], now: datetime
 ) -> None:
-    note = Note(purpose, tuple(lines), broadcast=True, owner=row.person)
+    note = ThreadMessage(purpose, tuple(lines), broadcast=True, owner=row.person)
     _say(session, row, note, now)
 
 
-def _say(session: Session, row: SnapshotSchedule, note: Note, now: datetime) -> None:
-    say_once(session, row.subject, row.channel, note, now)
+def _say(session: Session, row: SnapshotSchedule, note: ThreadMessage, now: datetime) -> None:
+    post_once(session, row.subject, row.channel, note, now)

@@ -12,23 +12,31 @@ from bot.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import schedule_notes as notes
 from bot.snapshots.objects import scheduled_name
-from bot.snapshots.schedule_decision import Decision, Look, Missing, Skip, Stop, Take, Wait
+from bot.snapshots.schedule_decision import (
+    Decision,
+    Missing,
+    ScheduleObserved,
+    Skip,
+    Stop,
+    Take,
+    Wait,
+)
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
 from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
 
 
 @dataclass(frozen=True)
-class Findings:
+class ScheduleFindings:
     """One step: what was observed and decided for the slot `due`; `following` is the next slot."""
 
     decision: Decision
-    look: Look
+    look: ScheduleObserved
     due: datetime
     following: datetime
     now: datetime
 
 
-def record(session: Session, row_id: str, found: Findings) -> None:
+def record(session: Session, row_id: str, found: ScheduleFindings) -> None:
     """Updates the row and its card; does nothing if the row was changed in the meantime."""
     row = session.get(SnapshotSchedule, row_id)
     if row is None or not row.is_live or row.next_at != found.due:
@@ -46,7 +54,7 @@ def record(session: Session, row_id: str, found: Findings) -> None:
     refresh_cards(session, row.subject, live=False)
 
 
-def _apply(session: Session, row: SnapshotSchedule, found: Findings) -> None:
+def _apply(session: Session, row: SnapshotSchedule, found: ScheduleFindings) -> None:
     if found.look.has_claim:
         row.missing_since = None
     match found.decision:

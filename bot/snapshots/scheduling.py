@@ -18,7 +18,7 @@ from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards, show_card
-from bot.snapshots.examining import Plan
+from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
 from bot.snapshots.schedule_controller import foreign
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
@@ -31,7 +31,7 @@ _SAMPLES = 24
 
 
 @dataclass(frozen=True)
-class Wish:
+class ScheduleRequest:
     """A requested schedule; None for `keep` or `most` means no such limit."""
 
     claim: str
@@ -60,7 +60,7 @@ class ScheduleService:
         self._words = words
 
     def schedule(
-        self, session: Session, caller: Caller, wish: Wish, now: datetime
+        self, session: Session, caller: Caller, wish: ScheduleRequest, now: datetime
     ) -> SnapshotSchedule:
         """Creates or changes the schedule of a PVC; raises UserError if impossible.
 
@@ -172,7 +172,11 @@ class ScheduleService:
         return slots
 
     def _refuse_too_many(
-        self, plan: Plan, slots: Sequence[datetime], keep: timedelta | None, most: int | None
+        self,
+        plan: SnapshotPlan,
+        slots: Sequence[datetime],
+        keep: timedelta | None,
+        most: int | None,
     ) -> None:
         limit = self._settings().snapshots.limits.get(plan.driver)
         apart = (slots[-1] - slots[0]) / (len(slots) - 1)

@@ -22,16 +22,16 @@ from bot.slack.card import Card
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots import finding
 from bot.snapshots.card import snapshot_card
-from bot.snapshots.examining import Plan
+from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.keepers import PIN, keeping, lost_with
 from bot.snapshots.objects import object_name
 from bot.snapshots.planning import kept_until, plan_of
-from bot.snapshots.tables import SNAPSHOT, Phase, Restore, Snapshot, Wanted, lane
+from bot.snapshots.tables import SNAPSHOT, Restore, Snapshot, SnapshotIntent, SnapshotPhase, lane
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
-class Wish:
+class SnapshotRequest:
     """A requested snapshot; with `keep` None it is kept as long as the settings say."""
 
     claim: str
@@ -66,7 +66,9 @@ class SnapshotService:
         self._clusters = clusters
         self._words = words
 
-    def take(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Snapshot:
+    def take(
+        self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
+    ) -> Snapshot:
         """Begins a snapshot of a PVC; raises UserError if impossible."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
@@ -221,8 +223,8 @@ class SnapshotService:
 
     def _refuse_leaving(self, row: Snapshot) -> None:
         if not row.is_live:
-            raise ConflictError(f"{row.name} does not exist: {_ENDED[Phase(row.phase)]}.")
-        if row.wanted == Wanted.DELETED:
+            raise ConflictError(f"{row.name} does not exist: {_ENDED[SnapshotPhase(row.phase)]}.")
+        if row.wanted == SnapshotIntent.DELETED:
             raise ConflictError(f"{row.name} is being deleted.", "Its card shows the progress.")
 
     def _team(self, caller: Caller) -> Team:
@@ -239,7 +241,7 @@ def begin(session: Session, row: Snapshot, now: datetime) -> None:
 
 def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -> None:
     """Marks a snapshot that is not held for deletion, and wakes its controller."""
-    row.wanted, row.deleted_by = Wanted.DELETED, actor.person
+    row.wanted, row.deleted_by = SnapshotIntent.DELETED, actor.person
     session.add(row)
     facts = {"name": row.name, "pvc": row.claim_name}
     record(session, actor, "snapshot.delete", (SNAPSHOT, row.id), facts, at=now)
@@ -247,7 +249,7 @@ def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -
     wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
 
 
-def _row(caller: Caller, team: Team, what: tuple[str, Plan], now: datetime) -> Snapshot:
+def _row(caller: Caller, team: Team, what: tuple[str, SnapshotPlan], now: datetime) -> Snapshot:
     (claim, plan), row_id = what, new_id()
     return Snapshot(
         id=row_id,
@@ -275,6 +277,6 @@ def _actor(caller: Caller) -> Actor:
 # The label of snapshots that snapscheduler creates.
 _SCHEDULED = "snapscheduler.backube/schedule"
 _ENDED = {
-    Phase.DELETED: "it was deleted",
-    Phase.FAILED: "it was not taken",
+    SnapshotPhase.DELETED: "it was deleted",
+    SnapshotPhase.FAILED: "it was not taken",
 }

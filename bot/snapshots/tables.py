@@ -15,7 +15,7 @@ RUN, SNAPSHOT = holds.RUN, holds.SNAPSHOT
 RESTORE = "restore"
 
 
-class Phase(StrEnum):
+class SnapshotPhase(StrEnum):
     """The phase of a snapshot; in the last two it has ended."""
 
     ASKED = "asked"
@@ -26,7 +26,7 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-class Wanted(StrEnum):
+class SnapshotIntent(StrEnum):
     """Whether a snapshot is to be kept or deleted."""
 
     KEPT = "kept"
@@ -79,12 +79,12 @@ class Snapshot(SQLModel, table=True):
     slot: datetime | None = Field(default=None, sa_type=Moment)
     asked_at: datetime = Field(sa_type=Moment)
 
-    wanted: str = Wanted.KEPT
+    wanted: str = SnapshotIntent.KEPT
     deleted_by: str | None = None
     keep_until: datetime | None = Field(default=None, sa_type=Moment)
     is_surplus: bool = False
 
-    phase: str = Phase.ASKED
+    phase: str = SnapshotPhase.ASKED
     since: datetime = Field(sa_type=Moment)
     uid: str | None = None
     snapshot_class: str = ""
@@ -107,7 +107,7 @@ class Snapshot(SQLModel, table=True):
     @property
     def is_usable(self) -> bool:
         """Whether a PVC can be created from it."""
-        return self.phase == Phase.READY and self.wanted == Wanted.KEPT
+        return self.phase == SnapshotPhase.READY and self.wanted == SnapshotIntent.KEPT
 
     @property
     def subject(self) -> Subject:

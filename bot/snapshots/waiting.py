@@ -2,25 +2,25 @@
 
 from sqlmodel import Session
 
-from bot.datasets.caches.using import THERE, Standing
+from bot.datasets.caches.using import THERE, DataReadiness
 from bot.snapshots import finding
 from bot.snapshots.tables import RestorePhase
 
 
-def standing(session: Session, run_id: str) -> Standing:
+def standing(session: Session, run_id: str) -> DataReadiness:
     """What a run that starts on a snapshot waits for, or why its PVC failed."""
     row = finding.for_run(session, run_id)
     if row is None:
-        return Standing(failed="The PVC that the run should start on no longer exists.")
+        return DataReadiness(failed="The PVC that the run should start on no longer exists.")
     if row.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         said = f"PVC {row.claim_name} was not created from {row.source}. {row.reason}"
-        return Standing(failed=said, advice=row.unblock)
+        return DataReadiness(failed=said, advice=row.unblock)
     if row.phase == RestorePhase.CANCELLED:
         said = f"PVC {row.claim_name} was not created from {row.source}: it was cancelled."
-        return Standing(failed=said)
+        return DataReadiness(failed=said)
     # If its class creates volumes only for a pod, the volume appears when the run mounts it.
     if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
         return THERE
     trouble = f"{row.trouble} Retrying." if row.trouble else ""
     said = f"Waiting for PVC {row.claim_name}, which is being created from {row.source}."
-    return Standing(waits=" ".join(filter(None, (said, row.obstacle, trouble))))
+    return DataReadiness(waits=" ".join(filter(None, (said, row.obstacle, trouble))))

@@ -15,63 +15,67 @@ from bot.training.decision import (
     Await,
     Clear,
     Create,
+    CreateDependent,
     Decision,
     Delete,
     End,
-    Follow,
-    Furnish,
     Prepare,
+    RunObserved,
     Scale,
-    Seen,
+    UpdateStatus,
 )
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.fate import Root, root_of, with_nodes
-from bot.training.kinds.kind import Companion, Manifest
+from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.kinds.pods import owner_labels
 from bot.training.kinds.trainjob import PATCHES, as_before
 from bot.training.mishaps import over_quota
 from bot.training.own_secrets import refuse_marked
-from bot.training.queueing import dress_of
+from bot.training.queueing import queueing_of
 from bot.training.state import State
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 
 
 def act(
-    cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Decision
-) -> tuple[Decision, Seen]:
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Decision
+) -> tuple[Decision, RunObserved]:
     """Executes a decision and returns what to record; ClusterError when it has to be retried."""
     root = kind_of_run(run).root
     match decision:
         case Create():
             return _create(cluster, engine, run, seen)
-        case Furnish(companion):
-            return _furnish(cluster, run, seen, companion) or decision, seen
+        case CreateDependent(dependent):
+            return _furnish(cluster, run, seen, dependent) or decision, seen
         case Scale():
             return _scale(cluster, engine, run, seen, decision)
         case Delete() if seen.root is not None:
             # Pods have a moment to end; what they say until then is kept by later looks.
             cluster.delete(root, run.job_name, run.namespace, uid=seen.root.uid)
-        case Clear(companion, uid):
-            cluster.delete(companion.resource, companion.name, run.namespace, uid=uid)
+        case Clear(dependent, uid):
+            cluster.delete(dependent.resource, dependent.name, run.namespace, uid=uid)
         case _:
             pass
     return decision, seen
 
 
-def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Decision, Seen]:
+def _create(
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved
+) -> tuple[Decision, RunObserved]:
     """Creates the root. If its name is taken, the next observation shows by what."""
     try:
         refuse_unmountable(cluster, run)
         refuse_marked(cluster, run)
     except UserError as refusal:
-        state = State(Phase.FAILED, reason=refusal.message, advice=refusal.hint)
+        state = State(RunPhase.FAILED, reason=refusal.message, advice=refusal.hint)
         return End(state), seen
     kind = kind_of_run(run)
-    manifest = engine.runs.dress(kind.manifest(run, cluster.installation), dress_of(run))
+    manifest = engine.runs.apply_queueing(
+        kind.manifest(run, cluster.installation), queueing_of(run)
+    )
     try:
         unmanaged = engine.runs.leaves_alone(kind.root, manifest, run.namespace)
         if unmanaged:
-            return End(State(Phase.UNMANAGED, reason=unmanaged)), seen
+            return End(State(RunPhase.UNMANAGED, reason=unmanaged)), seen
         made = _make(cluster, kind.root, manifest, run.namespace)
     except ClusterError as error:
         if error.reason == "AlreadyExists":
@@ -79,8 +83,8 @@ def _create(cluster: Cluster, engine: Engine, run: Run, seen: Seen) -> tuple[Dec
         if not _is_end(error):
             raise _in_words(error) from error
         advice = kind.needs if error.reason == "NotServed" else error.hint
-        return End(State(Phase.FAILED, reason=error.message, advice=advice)), seen
-    return Follow(State(Phase.PENDING)), Seen(root_of(kind.root, made))
+        return End(State(RunPhase.FAILED, reason=error.message, advice=advice)), seen
+    return UpdateStatus(State(RunPhase.PENDING)), RunObserved(root_of(kind.root, made))
 
 
 def _make(
@@ -98,27 +102,29 @@ def _make(
     return cluster.create(TRAINJOBS, as_before(manifest), namespace, is_strict=True)
 
 
-def _furnish(cluster: Cluster, run: Run, seen: Seen, companion: Companion) -> Decision | None:
-    """Creates a companion; returns what else to record if that failed."""
-    body = {"metadata": _metadata(cluster, run, seen.root, companion), **companion.body()}
+def _furnish(
+    cluster: Cluster, run: Run, seen: RunObserved, dependent: Dependent
+) -> Decision | None:
+    """Creates a dependent; returns what else to record if that failed."""
+    body = {"metadata": _metadata(cluster, run, seen.root, dependent), **dependent.body()}
     for template in templates(body):
         template["metadata"]["labels"] |= owner_labels(run, cluster.installation)
     try:
-        cluster.create(companion.resource, body, run.namespace)
+        cluster.create(dependent.resource, body, run.namespace)
     except ClusterError as error:
         if error.reason == "AlreadyExists":
             return Await()
         if not _is_end(error):
             raise _in_words(error) from error
         if seen.root is None:
-            return End(State(Phase.FAILED, reason=error.message, advice=error.hint))
-        return Prepare(Phase.FAILED, error.message, error.hint)
+            return End(State(RunPhase.FAILED, reason=error.message, advice=error.hint))
+        return Prepare(RunPhase.FAILED, error.message, error.hint)
     return None
 
 
 def _scale(
-    cluster: Cluster, engine: Engine, run: Run, seen: Seen, decision: Scale
-) -> tuple[Decision, Seen]:
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Scale
+) -> tuple[Decision, RunObserved]:
     """Patches the number of nodes of the root; a conflicting change is observed again first."""
     resource = kind_of_run(run).root
     found = cluster.get(resource, run.job_name, run.namespace)
@@ -158,13 +164,13 @@ def _in_words(error: ClusterError) -> ClusterError:
     return ClusterError(said, error.hint, status=error.status, reason=error.reason)
 
 
-def _metadata(cluster: Cluster, run: Run, root: Root | None, companion: Companion) -> Manifest:
+def _metadata(cluster: Cluster, run: Run, root: Root | None, dependent: Dependent) -> Manifest:
     metadata: Manifest = {
-        "name": companion.name,
+        "name": dependent.name,
         "namespace": run.namespace,
         "labels": owner_labels(run, cluster.installation),
     }
-    if root is None or companion.is_first:
+    if root is None or dependent.is_first:
         return metadata
     resource = kind_of_run(run).root
     owner = {

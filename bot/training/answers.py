@@ -17,9 +17,9 @@ from bot.training.log_reads import LogTail, LogWish
 from bot.training.new_run import Submitted
 from bot.training.reads import Door
 from bot.training.record import file_name
-from bot.training.spec import RunSpec, Volume, spec_of
-from bot.training.strangers import Stranger
-from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Phase, Run
+from bot.training.spec import CreatedVolume, RunSpec, spec_of
+from bot.training.strangers import ExternalWorkload
+from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Run, RunPhase
 from bot.training.why import Why, explain_stranger
 from bot.training.wording import gpus, state_words
 
@@ -31,7 +31,7 @@ _ELSEWHERE = "external"
 def list_card(
     team: str,
     listing: Listing,
-    others: Sequence[Stranger],
+    others: Sequence[ExternalWorkload],
     moment: tuple[datetime, float],
     silent: Sequence[str] = (),
 ) -> Card:
@@ -57,14 +57,14 @@ def why_card(run: Run, people: People, now: datetime) -> Card:
     if run.is_live and run.phase not in NOT_ADMITTED:
         calm = "Nothing is blocking it." if not (run.obstacle or run.trouble) else ""
         lines = [join(plain(f"It is not waiting for quota. {calm}".strip())), *lines]
-    if run.phase == Phase.ASKED:
+    if run.phase == RunPhase.ASKED:
         lines.append(plain("It is being submitted to the cluster."))
     if run.polled_at is not None:
         lines.append(join("Position as of ", when(run.polled_at), "."))
     return Card(card.title, card.state, card.tone, tuple(lines))
 
 
-def stranger_card(stranger: Stranger, now: datetime) -> Card:
+def stranger_card(stranger: ExternalWorkload, now: datetime) -> Card:
     """The card of an external workload, with the reason if it waits."""
     why: Why = explain_stranger(stranger.blocked, stranger.words)
     lines = [
@@ -153,7 +153,7 @@ def _origin(spec: RunSpec) -> Iterator[Markup]:
                    " run waits for that PVC."))  # fmt: skip
 
 
-def _new_volume(mount: VolumeMount, volume: Volume) -> Markup:
+def _new_volume(mount: VolumeMount, volume: CreatedVolume) -> Markup:
     what = f"{volume.size} of {volume.storage_class}, for {volume.path}"
     return join("New PVC ", code(mount.claim), f" ({what}) is kept after the run ends.")
 
@@ -164,17 +164,17 @@ def _run_row(run: Listed, now: datetime) -> tuple[str, ...]:
     return (run.reference, shown, run.all_gpus, run.owner, format_duration(now - run.asked_at))
 
 
-def _stranger_row(stranger: Stranger, now: datetime) -> tuple[str, ...]:
+def _stranger_row(stranger: ExternalWorkload, now: datetime) -> tuple[str, ...]:
     owner = f"{stranger.owner or 'unknown'}, {_ELSEWHERE}"
     amount = f"{stranger.gpus.normalize():f}"
     return (stranger.name, _stranger_state(stranger), amount, owner, _stranger_age(stranger, now))
 
 
-def _stranger_state(stranger: Stranger) -> str:
+def _stranger_state(stranger: ExternalWorkload) -> str:
     return "Admitted" if stranger.is_admitted else "Pending"
 
 
-def _stranger_age(stranger: Stranger, now: datetime) -> str:
+def _stranger_age(stranger: ExternalWorkload, now: datetime) -> str:
     made = stranger.created_at
     return format_duration(max(now - made, now - now)) if made else "unknown"
 

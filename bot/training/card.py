@@ -14,7 +14,16 @@ from bot.training.lineage import NOTHING, Lineage, end_words, origin_words
 from bot.training.results import progress_of
 from bot.training.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
-from bot.training.tables import BAD_ENDS, ENDS, GOOD_ENDS, NOT_ADMITTED, Phase, Removal, Run, Wanted
+from bot.training.tables import (
+    BAD_ENDS,
+    ENDS,
+    GOOD_ENDS,
+    NOT_ADMITTED,
+    Removal,
+    Run,
+    RunIntent,
+    RunPhase,
+)
 from bot.training.wording import gpus, place, results, state_words
 
 REQUEUE = "train.requeue"
@@ -22,12 +31,12 @@ OPEN, LOGS, STOP, RESUBMIT = "train.open", "train.logs", "train.stop", "train.re
 _LONGEST_LINE = 300
 _SHOWN_NODES = 8
 _LATE = {
-    Phase.ASKED: "it should have reached the cluster by now.",
-    Phase.DATA: "it has waited for its data for more than a day.",
-    Phase.PENDING: "it has waited for more than a day.",
-    Phase.PREEMPTED: "it has waited for more than a day.",
-    Phase.CREATING: "its pod should have started by now.",
-    Phase.RUNNING: "it has exceeded its time limit and should have been stopped.",
+    RunPhase.ASKED: "it should have reached the cluster by now.",
+    RunPhase.DATA: "it has waited for its data for more than a day.",
+    RunPhase.PENDING: "it has waited for more than a day.",
+    RunPhase.PREEMPTED: "it has waited for more than a day.",
+    RunPhase.CREATING: "its pod should have started by now.",
+    RunPhase.RUNNING: "it has exceeded its time limit and should have been stopped.",
 }
 
 
@@ -90,7 +99,7 @@ def requeue_button(run: Run, nodes: int) -> Button:
 
 
 def _tone(run: Run) -> Tone:
-    phase = Phase(run.phase)
+    phase = RunPhase(run.phase)
     if phase in BAD_ENDS:
         return Tone.BAD
     if phase in ENDS:
@@ -103,7 +112,7 @@ def _tone(run: Run) -> Tone:
 def _lines(run: Run, people: People) -> list[Markup]:
     """The reason for the state of the run, and what comes next."""
     said = [run.reason, run.obstacle]
-    if run.phase == Phase.PREEMPTED:
+    if run.phase == RunPhase.PREEMPTED:
         said.append("It restarts automatically when GPUs are available for it.")
     if run.is_live:
         said += [place(run), run.holders]
@@ -119,7 +128,7 @@ def _lines(run: Run, people: People) -> list[Markup]:
     if run.starts_by is not None:
         lines.append(join("Based on the time limits of running workloads, it starts ",
                           when(run.starts_by), " at the latest."))  # fmt: skip
-    if run.stop_at is not None and (run.is_live or run.phase == Phase.STOPPED):
+    if run.stop_at is not None and (run.is_live or run.phase == RunPhase.STOPPED):
         lines.append(join("Stopped by ", plain(people.stopper), ", ", when(run.stop_at), "."))
     return lines
 
@@ -127,9 +136,9 @@ def _lines(run: Run, people: People) -> list[Markup]:
 def _late(run: Run) -> str:
     if not run.is_late:
         return ""
-    if run.wanted == Wanted.STOP:
+    if run.wanted == RunIntent.STOP:
         return "Overdue: its pods should be gone by now."
-    return f"Overdue: {_LATE[Phase(run.phase)]}"
+    return f"Overdue: {_LATE[RunPhase(run.phase)]}"
 
 
 def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tuple[str, Markup]]:
@@ -211,16 +220,16 @@ def _where(run: Run) -> str:
 
 
 def _is_started(run: Run) -> bool:
-    return run.started_at is not None and (run.phase == Phase.RUNNING or not run.is_live)
+    return run.started_at is not None and (run.phase == RunPhase.RUNNING or not run.is_live)
 
 
 def _buttons(run: Run, spec: RunSpec) -> tuple[Button, ...]:
     logs = (Button(LOGS, "Logs", run.id),) if run.started_at or not run.is_live else ()
     if not run.is_live:
         return (*logs, Button(RESUBMIT, "Resubmit", run.id))
-    if run.wanted == Wanted.STOP:
+    if run.wanted == RunIntent.STOP:
         return logs
-    can_open = spec.session_seconds is not None and run.phase == Phase.RUNNING
+    can_open = spec.session_seconds is not None and run.phase == RunPhase.RUNNING
     open_it = (Button(OPEN, "Open", run.id, "primary"),) if can_open else ()
     requeue = (requeue_button(run, run.scale_to),) if run.scale_to and is_refused(run) else ()
     return (*open_it, *logs, *requeue, stop_button(run, spec))

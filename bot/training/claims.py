@@ -15,7 +15,7 @@ from bot.masking import without_mentions
 from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
 from bot.training.kinds.volumes import mounts_of
-from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, RunSpec, Volume, spec_of
+from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, CreatedVolume, RunSpec, spec_of
 from bot.training.state import has_ended
 from bot.training.tables import Run
 
@@ -77,7 +77,7 @@ def reused(spec: RunSpec, root_name: str, site: Site) -> RunSpec:
     )
 
 
-def _settled(volume: Volume, site: Site) -> Volume:
+def _settled(volume: CreatedVolume, site: Site) -> CreatedVolume:
     view, told = site.view, site.cluster.access_modes.get(volume.storage_class)
     if told is not None:
         volume = msgspec.structs.replace(volume, access_mode=told)
@@ -146,10 +146,12 @@ def _is_to_come(mount: VolumeMount, spec: RunSpec) -> bool:
     return spec.origin is not None and mount.claim == spec.origin.claim
 
 
-def _restored(spec: RunSpec, site: Site) -> Iterator[Volume]:
+def _restored(spec: RunSpec, site: Site) -> Iterator[CreatedVolume]:
     """The PVC that is created from a snapshot for this run, as a volume of its class."""
     if spec.origin is not None:
-        volume = Volume(storage_class=spec.origin.storage_class, size="", path=spec.origin.paths[0])
+        volume = CreatedVolume(
+            storage_class=spec.origin.storage_class, size="", path=spec.origin.paths[0]
+        )
         yield _settled(volume, site)
 
 

@@ -14,7 +14,7 @@ from bot.training.kinds import gpus_of
 from bot.training.record import hours
 from bot.training.spans import Times
 from bot.training.spec import spec_of
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from bot.training.wording import state_words
 
 MOST = 10
@@ -35,7 +35,7 @@ class Side:
     def seconds(self) -> Decimal | None:
         """How long it ran, in seconds; None while it runs, and if it did not finish."""
         running = self.times.running
-        if self.run.phase != Phase.SUCCEEDED or not running:
+        if self.run.phase != RunPhase.SUCCEEDED or not running:
             return None
         return Decimal(str(running.total_seconds()))
 

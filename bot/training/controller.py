@@ -11,7 +11,7 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.database.database import Database
-from bot.datasets.caches.using import Standing
+from bot.datasets.caches.using import DataReadiness
 from bot.errors import ClusterError
 from bot.quotas import Engine
 from bot.slack.messages import refresh_cards
@@ -22,29 +22,29 @@ from bot.training.data import standing_of
 from bot.training.decision import (
     Await,
     Clear,
+    CreateDependent,
     Decision,
     Delete,
     End,
-    Follow,
-    Furnish,
     Prepare,
-    Rest,
+    RunObserved,
     Scale,
-    Seen,
+    UpdateStatus,
+    Wait,
     decide,
     late_at,
 )
-from bot.training.kinds import companions_of, is_known, kept_after_end, kind_of_run
+from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_run
 from bot.training.lasting import is_session, next_moment
-from bot.training.logs import Kept, Look
-from bot.training.mishaps import FINE, Mishap
+from bot.training.logs import Kept, LogReading
+from bot.training.mishaps import FINE, FailureReason
 from bot.training.network import with_adapters
 from bot.training.observing import observe
 from bot.training.pace import Pace
-from bot.training.places import POLL, Place, Places
-from bot.training.recording import Findings, Recorder
+from bot.training.places import POLL, Places, QueuePosition
+from bot.training.recording import Recorder, RunFindings
 from bot.training.state import obstacle_of
-from bot.training.tables import KIND, WAITING, Phase, Run
+from bot.training.tables import KIND, WAITING, Run, RunPhase
 from bot.training.timing import Limit, limit_of
 from bot.training.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
@@ -57,7 +57,7 @@ _SHOWN_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class World:
+class ControllerContext:
     """What the controller works with; `engines` returns the quota engine of a cluster.
 
     `again` restarts a run that was stopped for that, and returns the outcome as a sentence.
@@ -74,13 +74,13 @@ class World:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _RunRows:
     """What the rows say before an observation."""
 
     run: Run
     kept: Mapping[str, Kept]
     interval: timedelta
-    data: Standing
+    data: DataReadiness
 
 
 class RunController:
@@ -88,7 +88,7 @@ class RunController:
 
     kind = KIND
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
         self._places = Places()
         self._pace = Pace()
@@ -104,18 +104,18 @@ class RunController:
         now = self._world.clock.now()
         cluster = self._cluster(known.run)
         engine = self._world.engines(known.run.cluster)
-        give_way = self._world.database.courtesy.give_way
+        yield_to_foreground = self._world.database.courtesy.yield_to_foreground
         seen = replace(observe(cluster, engine.runs, known.run, now), data=known.data)
-        give_way()  # an answer that comes while somebody waits is looked at after theirs
+        yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(known.run, seen, now)
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(decision.until)
         decision, seen = act(cluster, engine, known.run, seen, decision)
-        give_way()
+        yield_to_foreground()
         found = _given_up(self._findings(cluster, known, seen, decision, now))
         return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card that the cluster is unreachable or refuses; one failure is ignored."""
         run = session.get(Run, row_id)
         if run is None or trouble.attempts < _SHOWN_ATTEMPTS or run.trouble == trouble.sentence:
@@ -124,12 +124,12 @@ class RunController:
         session.add(run)
         refresh_cards(session, run.subject, live=run.is_live)
 
-    def _known(self, session: Session, row_id: str) -> _Known | None:
+    def _known(self, session: Session, row_id: str) -> _RunRows | None:
         run = finding.by_id(session, row_id)
         if run is None:
             return None
         data = standing_of(session, run)
-        return _Known(run, logs.kept(session, row_id), self._pace.interval(session), data)
+        return _RunRows(run, logs.kept(session, row_id), self._pace.interval(session), data)
 
     def _cluster(self, run: Run) -> Cluster:
         cluster = self._world.clusters.get(run.cluster)
@@ -141,21 +141,26 @@ class RunController:
             )
         return cluster
 
-    def _save(self, session: Session, row_id: str, found: Findings) -> None:
+    def _save(self, session: Session, row_id: str, found: RunFindings) -> None:
         self._recorder.record(session, row_id, found)
 
     def _findings(
-        self, cluster: Cluster, known: _Known, seen: Seen, decision: Decision, now: datetime
-    ) -> Findings:
+        self,
+        cluster: Cluster,
+        known: _RunRows,
+        seen: RunObserved,
+        decision: Decision,
+        now: datetime,
+    ) -> RunFindings:
         run = known.run
         is_last = isinstance(decision, Prepare | End)
-        look = Look(now, run.read_at, known.interval, is_last)
-        speakers = kind_of_run(run).speakers(seen.pods)
-        pods = logs.wanted(seen.pods, speakers, known.kept, look)
-        is_waiting = isinstance(decision, Follow) and decision.state.phase in WAITING
+        look = LogReading(now, run.read_at, known.interval, is_last)
+        log_pods = kind_of_run(run).log_pods(seen.pods)
+        pods = logs.wanted(seen.pods, log_pods, known.kept, look)
+        is_waiting = isinstance(decision, UpdateStatus) and decision.state.phase in WAITING
         engine = self._world.engines(run.cluster)
         place = self._place(engine, run, seen, now) if is_waiting else None
-        return Findings(
+        return RunFindings(
             decision=decision,
             seen=seen,
             now=now,
@@ -169,7 +174,7 @@ class RunController:
             limit=_limit(run, seen, decision),
         )
 
-    def _taker(self, cluster: Cluster, run: Run, seen: Seen) -> str:
+    def _taker(self, cluster: Cluster, run: Run, seen: RunObserved) -> str:
         """What the run was preempted for, as far as the cluster reports; empty if unknown."""
         taker = seen.standing.taker if seen.standing else None
         if taker is None:
@@ -177,14 +182,16 @@ class RunController:
         team = self._asking(run).team(taker.queue) if taker.queue else "another team"
         return f"{taker.kind} {taker.name} of {team}" if taker.name else team
 
-    def _place(self, engine: Engine, run: Run, seen: Seen, now: datetime) -> Place | None:
+    def _place(
+        self, engine: Engine, run: Run, seen: RunObserved, now: datetime
+    ) -> QueuePosition | None:
         queue = queue_of(engine.queues, run.namespace, run.queue)
         if queue is None or seen.standing is None:
             return None
         work = (run.namespace, seen.standing.name)
         return self._places.of(engine, queue.name, work, now)
 
-    def _why(self, run: Run, seen: Seen, place: Place | None) -> Why:
+    def _why(self, run: Run, seen: RunObserved, place: QueuePosition | None) -> Why:
         ahead = place.gpus_ahead if place else 0
         return explain(run, seen.standing, self._asking(run), ahead)
 
@@ -198,18 +205,20 @@ class RunController:
         return Asking(queues, teams_by_queue(queues, teams), self._world.words)
 
 
-def _limit(run: Run, seen: Seen, decision: Decision) -> Limit | None:
-    return limit_of(run, seen, decision.state) if isinstance(decision, Follow) else None
+def _limit(run: Run, seen: RunObserved, decision: Decision) -> Limit | None:
+    return limit_of(run, seen, decision.state) if isinstance(decision, UpdateStatus) else None
 
 
-def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: datetime) -> Mishap:
+def _warning(
+    cluster: Cluster, run: Run, seen: RunObserved, decision: Decision, now: datetime
+) -> FailureReason:
     """The warning of Kubernetes about a pod that does not start and does not say why."""
-    if not isinstance(decision, Follow) or seen.root is None:
+    if not isinstance(decision, UpdateStatus) or seen.root is None:
         return FINE
     phase, is_made = decision.state.phase, not seen.root.fate.is_suspended
     # What may start and has no pods is kept from having any.
-    is_kept = phase is Phase.PENDING and is_made and not seen.pods
-    if phase is not Phase.CREATING and not is_kept:
+    is_kept = phase is RunPhase.PENDING and is_made and not seen.pods
+    if phase is not RunPhase.CREATING and not is_kept:
         return FINE
     if run.phase != phase or now - run.since < _QUIET:
         return FINE
@@ -221,31 +230,31 @@ def _warning(cluster: Cluster, run: Run, seen: Seen, decision: Decision, now: da
     return warning if now - run.since >= _REFUSED_FOR else replace(warning, is_final=False)
 
 
-def _given_up(found: Findings) -> Findings:
+def _given_up(found: RunFindings) -> RunFindings:
     """The decision; a run whose pods were long rejected is ended to free its quota."""
     warning = found.warning
     if not warning.is_final:
         return found
-    outcome = Prepare(Phase.FAILED, warning.said, warning.advice)
+    outcome = Prepare(RunPhase.FAILED, warning.said, warning.advice)
     return replace(found, decision=outcome, warning=FINE)
 
 
-def _next_look(known: _Known, found: Findings) -> datetime | None:
+def _next_look(known: _RunRows, found: RunFindings) -> datetime | None:
     """When to observe again if nothing wakes the row earlier."""
     decision, now = found.decision, found.now
     match decision:
         case End():
-            is_left = bool(companions_of(known.run)) or kept_after_end(known.run) is not None
+            is_left = bool(dependents_of(known.run)) or kept_after_end(known.run) is not None
             return now + SOON if is_left else None
         case Prepare():
             return now
-        case Delete() | Await() | Clear() | Furnish() | Scale():
+        case Delete() | Await() | Clear() | CreateDependent() | Scale():
             return now + SOON
-        case Follow(state) if state.phase is Phase.DATA:
+        case UpdateStatus(state) if state.phase is RunPhase.DATA:
             return now + max(known.interval, _COPYING)
-        case Follow() if known.run.job_uid is None:
+        case UpdateStatus() if known.run.job_uid is None:
             return now + SOON
-        case Follow(state) if state.phase is Phase.RUNNING:
+        case UpdateStatus(state) if state.phase is RunPhase.RUNNING:
             is_new = is_session(known.run) and known.run.until is None
             again = now + (SOON if is_new else known.interval)
         case _:

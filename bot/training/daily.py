@@ -10,13 +10,13 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col
 
-from bot.training.tables import BAD_ENDS, WAITING, Phase, Run, Span
+from bot.training.tables import BAD_ENDS, WAITING, Run, RunPhase, Span
 
 _LONGEST_REASON = 90
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingRun:
     """A run that waits in its queue now."""
 
     run: Run
@@ -29,7 +29,7 @@ class Daily:
 
     waits: tuple[timedelta, ...]
     waiting: int
-    longest: Waiting | None
+    longest: WaitingRun | None
     preemptions: tuple[tuple[str, int], ...]
     failures: tuple[tuple[str, int], ...]
 
@@ -43,7 +43,7 @@ def daily(
     return Daily(
         _waits(session, teams, times),
         len(waiting),
-        Waiting(longest, now - longest.since) if longest else None,
+        WaitingRun(longest, now - longest.since) if longest else None,
         _preemptions(session, teams, times),
         _failures(session, teams, times),
     )
@@ -89,13 +89,13 @@ def _preemptions(
         .join(Span, col(Span.run_id) == col(Run.id))
         .where(
             col(Run.team).in_(teams),
-            col(Span.phase) == Phase.PREEMPTED,
+            col(Span.phase) == RunPhase.PREEMPTED,
             _within(col(Span.began_at), times),
         )
     )
     present = select(col(Run.team), col(Run.id)).where(
         col(Run.team).in_(teams),
-        col(Run.phase) == Phase.PREEMPTED,
+        col(Run.phase) == RunPhase.PREEMPTED,
         col(Run.ended_at).is_(None),
         _within(col(Run.since), times),
     )

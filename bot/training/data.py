@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from bot.config import ClusterSettings, Settings, Team
 from bot.datasets.caches import using
-from bot.datasets.caches.using import THERE, NotCachedError, Standing, Taken, User
+from bot.datasets.caches.using import THERE, DataReadiness, NotCachedError, Taken, User
 from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
@@ -21,7 +21,7 @@ from bot.training.new_run import AskedRun, UncachedRunError
 from bot.training.reach import refuse_unreachable
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
-from bot.training.tables import KIND, Phase, Run
+from bot.training.tables import KIND, Run, RunPhase
 from bot.volumes.changes import keeping
 from bot.volumes.records import ClaimPlace, refuse_stale
 
@@ -93,7 +93,7 @@ def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
         keeping.use(session, place, (KIND, reader.run_id), why)
 
 
-def standing_of(session: Session, run: Run) -> Standing:
+def standing_of(session: Session, run: Run) -> DataReadiness:
     """The readiness of the data and the snapshot of a run that has no objects yet."""
     needs = run.spec.get("data") or run.spec.get("origin")
     if not run.is_live or run.job_uid is not None or not needs:
@@ -103,14 +103,14 @@ def standing_of(session: Session, run: Run) -> Standing:
     if spec.origin is not None:
         found.append(waiting.standing(session, run.id))
     failed = next((each for each in found if each.failed), None)
-    return failed or Standing(waits=" ".join(each.waits for each in found if each.waits))
+    return failed or DataReadiness(waits=" ".join(each.waits for each in found if each.waits))
 
 
-def lacking(data: Standing) -> State | None:
+def lacking(data: DataReadiness) -> State | None:
     """The state of a run whose data is not ready, None when all of it is."""
     if data.failed:
-        return State(Phase.FAILED, reason=data.failed, advice=data.advice)
-    return State(Phase.DATA, reason=data.waits) if data.waits else None
+        return State(RunPhase.FAILED, reason=data.failed, advice=data.advice)
+    return State(RunPhase.DATA, reason=data.waits) if data.waits else None
 
 
 def let_go(session: Session, run: Run, now: datetime) -> None:

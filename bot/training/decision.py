@@ -7,24 +7,24 @@ from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import MPIJOBS
 from bot.datasets.caches import using
-from bot.quotas.standing import Standing
+from bot.quotas.standing import AdmissionState
 from bot.training.data import lacking
 from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
-from bot.training.kinds.fate import Course, Fate, Root
-from bot.training.kinds.kind import Companion
+from bot.training.kinds.fate import Progress, Root, WorkloadStatus
+from bot.training.kinds.kind import Dependent
 from bot.training.lasting import is_session, is_up
-from bot.training.mishaps import FINE, Mishap, of_deadline
+from bot.training.mishaps import FINE, FailureReason, of_deadline
 from bot.training.pods import LAUNCHER
 from bot.training.state import State, has_ended, has_failed, state_of
-from bot.training.tables import ENDS, Phase, Run, Wanted
+from bot.training.tables import ENDS, Run, RunIntent, RunPhase
 
 UNMANAGED_AFTER = timedelta(seconds=30)
 # After this a run that is still so is late, and its card says why.
 LONGEST = {
-    Phase.ASKED: timedelta(minutes=2),
-    **dict.fromkeys((Phase.DATA, Phase.PENDING, Phase.PREEMPTED), timedelta(hours=24)),
-    Phase.CREATING: timedelta(minutes=15),
+    RunPhase.ASKED: timedelta(minutes=2),
+    **dict.fromkeys((RunPhase.DATA, RunPhase.PENDING, RunPhase.PREEMPTED), timedelta(hours=24)),
+    RunPhase.CREATING: timedelta(minutes=15),
 }
 LONGEST_STOP = timedelta(minutes=5)
 OVER_TIME = timedelta(minutes=10)
@@ -32,42 +32,42 @@ TIME_IS_UP = "Its data outside PVCs is lost."
 
 
 @dataclass(frozen=True)
-class CompanionSeen:
-    """A companion as observed; None was confirmed by a live read."""
+class DependentObserved:
+    """A dependent as observed; None was confirmed by a live read."""
 
-    companion: Companion
+    dependent: Dependent
     object: ClusterObject | None = None
     is_ours: bool = True
 
 
 @dataclass(frozen=True)
-class Seen:
+class RunObserved:
     """The observed state of a run.
 
     `root` is our object; None was confirmed by a live read. `is_taken` means that an object that
     is not ours has its name. `unmanaged` means that the quota engine ignored the root, also
-    confirmed by a live read. `companions` is None if they were not read. `loss` is which of its
+    confirmed by a live read. `dependents` is None if they were not read. `loss` is which of its
     nodes and PVCs it lost. `data` is how far the caches are that it reads.
     """
 
     root: Root | None
-    standing: Standing | None = None
+    standing: AdmissionState | None = None
     pods: tuple[Pod, ...] = ()
     is_taken: bool = False
     unmanaged: str = ""
-    companions: tuple[CompanionSeen, ...] | None = None
-    loss: Mishap = FINE
-    data: using.Standing = using.THERE
+    dependents: tuple[DependentObserved, ...] | None = None
+    loss: FailureReason = FINE
+    data: using.DataReadiness = using.THERE
 
     @property
-    def missing(self) -> tuple[Companion, ...]:
-        """The companions that do not exist."""
-        return tuple(each.companion for each in self.companions or () if each.object is None)
+    def missing(self) -> tuple[Dependent, ...]:
+        """The dependents that do not exist."""
+        return tuple(each.dependent for each in self.dependents or () if each.object is None)
 
     @property
-    def foreign(self) -> tuple[Companion, ...]:
-        """The companions whose names objects of others have."""
-        return tuple(each.companion for each in self.companions or () if not each.is_ours)
+    def foreign(self) -> tuple[Dependent, ...]:
+        """The dependents whose names objects of others have."""
+        return tuple(each.dependent for each in self.dependents or () if not each.is_ours)
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Create:
 
 
 @dataclass(frozen=True)
-class Furnish:
-    """Create a companion; `state` is that of the root if there is one."""
+class CreateDependent:
+    """Create a dependent; `state` is that of the root if there is one."""
 
-    companion: Companion
+    dependent: Dependent
     state: State | None = None
 
 
@@ -87,7 +87,7 @@ class Furnish:
 class Prepare:
     """Save the logs, and record the phase in which the removal of the root ends."""
 
-    outcome: Phase
+    outcome: RunPhase
     reason: str
     advice: str = ""
 
@@ -99,9 +99,9 @@ class Delete:
 
 @dataclass(frozen=True)
 class Clear:
-    """Delete a companion of a run that is over."""
+    """Delete a dependent of a run that is over."""
 
-    companion: Companion
+    dependent: Dependent
     uid: str
 
 
@@ -120,7 +120,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """Nothing to do; record the state."""
 
     state: State
@@ -134,16 +134,18 @@ class End:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """It has ended and nothing is left to delete, or nothing before that time."""
 
     until: datetime | None = None
 
 
-Decision = Create | Furnish | Prepare | Delete | Clear | Await | Scale | Follow | End | Rest
+Decision = (
+    Create | CreateDependent | Prepare | Delete | Clear | Await | Scale | UpdateStatus | End | Wait
+)
 
 
-def decide(run: Run, seen: Seen, now: datetime) -> Decision:
+def decide(run: Run, seen: RunObserved, now: datetime) -> Decision:
     """The next step for a run."""
     if not run.is_live:
         return _clear_away(run, seen, now)
@@ -158,24 +160,24 @@ def decide(run: Run, seen: Seen, now: datetime) -> Decision:
     if removal is not None:
         return removal
     if seen.missing:
-        return Furnish(seen.missing[0], state)
+        return CreateDependent(seen.missing[0], state)
     nodes = _other_size(run, seen.root)
-    return Scale(nodes, state) if nodes is not None else Follow(state)
+    return Scale(nodes, state) if nodes is not None else UpdateStatus(state)
 
 
 def _other_size(run: Run, root: Root) -> int | None:
     """The number of nodes its root should have; None if it has them or cannot change them."""
-    is_done = root.nodes in {None, run.scale_to} or root.fate.course is not Course.GOING
+    is_done = root.nodes in {None, run.scale_to} or root.fate.course is not Progress.GOING
     return None if is_done or run.unscaled_to == run.scale_to else run.scale_to
 
 
-def _state(run: Run, fate: Fate, seen: Seen) -> State:
+def _state(run: Run, fate: WorkloadStatus, seen: RunObserved) -> State:
     """Its state; a session that its root ended for its time limit counts as expired."""
     cause = cause_of_run(run, seen.pods)
     state = state_of(fate, seen.standing, seen.pods, cause)
     if fate.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
-        return replace(state, phase=Phase.EXPIRED, reason=TIME_IS_UP, advice="")
-    if seen.loss and state.phase in {Phase.CREATING, Phase.RUNNING}:
+        return replace(state, phase=RunPhase.EXPIRED, reason=TIME_IS_UP, advice="")
+    if seen.loss and state.phase in {RunPhase.CREATING, RunPhase.RUNNING}:
         return state.hindered(seen.loss)
     return state
 
@@ -192,14 +194,14 @@ def late_at(run: Run) -> datetime | None:
         return None
     if run.stop_at is not None:
         return run.stop_at + LONGEST_STOP
-    if run.phase == Phase.RUNNING:
+    if run.phase == RunPhase.RUNNING:
         if run.until is not None:
             return run.until + OVER_TIME
         limit = run.spec.get("time_limit_seconds")
         if limit is None or run.started_at is None:
             return None
         return run.started_at + timedelta(seconds=limit) + OVER_TIME
-    longest = LONGEST.get(Phase(run.phase))
+    longest = LONGEST.get(RunPhase(run.phase))
     return run.since + longest if longest else None
 
 
@@ -224,49 +226,49 @@ def taken(run: Run, kind: str, name: str) -> str:
     )
 
 
-def _without_root(run: Run, seen: Seen) -> Decision:
+def _without_root(run: Run, seen: RunObserved) -> Decision:
     if run.removing is not None:
         if any(not has_ended(pod) for pod in seen.pods):
             return Await()
-        return End(State(Phase(run.removing), reason=run.reason, advice=run.unblock))
+        return End(State(RunPhase(run.removing), reason=run.reason, advice=run.unblock))
     if run.job_uid is not None:
-        return End(State(Phase.VANISHED, reason=vanished(run)))
-    if run.wanted == Wanted.STOP:
-        return End(State(Phase.STOPPED, reason=run.stop_why))
+        return End(State(RunPhase.VANISHED, reason=vanished(run)))
+    if run.wanted == RunIntent.STOP:
+        return End(State(RunPhase.STOPPED, reason=run.stop_why))
     if seen.is_taken:
         reason = taken(run, kind_of_run(run).root.kind, run.job_name)
-        return End(State(Phase.FAILED, reason=reason))
-    other = _taken_companion(run, seen)
+        return End(State(RunPhase.FAILED, reason=reason))
+    other = _taken_dependent(run, seen)
     if other:
-        return End(State(Phase.FAILED, reason=other))
+        return End(State(RunPhase.FAILED, reason=other))
     return _beginning(seen)
 
 
-def _beginning(seen: Seen) -> Decision:
+def _beginning(seen: RunObserved) -> Decision:
     """The first step: its objects are created once its data is ready."""
     if lacks := lacking(seen.data):
-        return End(lacks) if lacks.phase is Phase.FAILED else Follow(lacks)
-    return Furnish(seen.missing[0]) if seen.missing else Create()
+        return End(lacks) if lacks.phase is RunPhase.FAILED else UpdateStatus(lacks)
+    return CreateDependent(seen.missing[0]) if seen.missing else Create()
 
 
-def _removal(run: Run, seen: Seen, state: State, now: datetime) -> Prepare | None:
+def _removal(run: Run, seen: RunObserved, state: State, now: datetime) -> Prepare | None:
     """Why the root has to be deleted; None if it does not."""
-    if run.wanted == Wanted.STOP:
-        return Prepare(Phase.STOPPED, run.stop_why)
+    if run.wanted == RunIntent.STOP:
+        return Prepare(RunPhase.STOPPED, run.stop_why)
     if state.is_unfinished:
         return Prepare(state.phase, state.reason, state.advice)
     if is_up(run, now):
-        return Prepare(Phase.EXPIRED, TIME_IS_UP)
+        return Prepare(RunPhase.EXPIRED, TIME_IS_UP)
     if seen.unmanaged and not run.workload and waited(run, now) >= UNMANAGED_AFTER:
-        return Prepare(Phase.UNMANAGED, seen.unmanaged)
+        return Prepare(RunPhase.UNMANAGED, seen.unmanaged)
     given_up = _given_up(run, seen, state, now)
     if given_up:
-        return Prepare(Phase.FAILED, given_up.said, given_up.advice)
-    other = _taken_companion(run, seen)
-    return Prepare(Phase.FAILED, other) if other else None
+        return Prepare(RunPhase.FAILED, given_up.said, given_up.advice)
+    other = _taken_dependent(run, seen)
+    return Prepare(RunPhase.FAILED, other) if other else None
 
 
-def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
+def _given_up(run: Run, seen: RunObserved, state: State, now: datetime) -> FailureReason:
     """Why it is ended although its root would retry, which counts evictions as failures."""
     if seen.root is None:
         return FINE
@@ -284,7 +286,7 @@ def _given_up(run: Run, seen: Seen, state: State, now: datetime) -> Mishap:
     return as_mishap(cause, len(failed))
 
 
-def _unlaunched(run: Run, seen: Seen, fate: Fate) -> Mishap:
+def _unlaunched(run: Run, seen: RunObserved, fate: WorkloadStatus) -> FailureReason:
     """Why it never launches: the launcher waits for all workers, and one has failed."""
     is_launched = any(pod.labels.get(labels.ROLE) == LAUNCHER for pod in seen.pods)
     if kind_of_run(run).root is not MPIJOBS or is_launched:
@@ -295,35 +297,35 @@ def _unlaunched(run: Run, seen: Seen, fate: Fate) -> Mishap:
     return as_mishap(cause, 1)
 
 
-def _is_over_time(seen: Seen, state: State, limit: timedelta, now: datetime) -> bool:
+def _is_over_time(seen: RunObserved, state: State, limit: timedelta, now: datetime) -> bool:
     if any(pod.status.reason == "DeadlineExceeded" for pod in seen.pods):
         return True
-    is_running = state.phase is Phase.RUNNING and state.started_at is not None
+    is_running = state.phase is RunPhase.RUNNING and state.started_at is not None
     return is_running and state.started_at is not None and now >= state.started_at + limit
 
 
-def _taken_companion(run: Run, seen: Seen) -> str:
+def _taken_dependent(run: Run, seen: RunObserved) -> str:
     other = next(iter(seen.foreign), None)
     return taken(run, other.resource.kind, other.name) if other else ""
 
 
-def _clear_away(run: Run, seen: Seen, now: datetime) -> Decision:
-    """Deletes what is left of an ended run: companions, and a root that was created late.
+def _clear_away(run: Run, seen: RunObserved, now: datetime) -> Decision:
+    """Deletes what is left of an ended run: dependents, and a root that was created late.
 
     A root that Kubernetes does not clean up is deleted some time after its end.
     """
     root = seen.root
     if root is not None and root.uid != run.job_uid and not root.is_leaving:
         return Delete()
-    left = [each for each in seen.companions or () if each.object and each.is_ours]
+    left = [each for each in seen.dependents or () if each.object and each.is_ours]
     for each in left:
         if each.object and each.object.metadata.deletion_timestamp is None:
-            return Clear(each.companion, each.object.uid)
+            return Clear(each.dependent, each.object.uid)
     if left:
         return Await()
     kept_for, ended_at = kept_after_end(run), run.ended_at
     if root is None or kept_for is None or ended_at is None:
-        return Rest()
+        return Wait()
     if now < ended_at + kept_for:
-        return Rest(ended_at + kept_for)
+        return Wait(ended_at + kept_for)
     return Await() if root.is_leaving else Delete()

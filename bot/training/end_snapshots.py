@@ -13,7 +13,7 @@ from bot.snapshots.of_runs import RunEnd, RunSnapshots
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec
 from bot.training.submission import Submission
-from bot.training.tables import GOOD_ENDS, Phase, Run
+from bot.training.tables import GOOD_ENDS, Run, RunPhase
 
 ALWAYS, SUCCESS = "always", "success"
 
@@ -87,7 +87,7 @@ def is_wanted(run: Run) -> bool:
 
 def began(run: Run) -> bool:
     """Whether a run that has ended may have written anything."""
-    return run.started_at is not None or run.phase == Phase.VANISHED
+    return run.started_at is not None or run.phase == RunPhase.VANISHED
 
 
 def take(session: Session, run: Run, snapshots: RunSnapshots, now: datetime) -> None:

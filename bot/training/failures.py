@@ -10,8 +10,8 @@ from bot.cluster.objects import Pod, Terminated, find_condition
 from bot.cluster.resources import MPIJOBS
 from bot.training import mishaps
 from bot.training.kinds import kind_of_run
-from bot.training.kinds.fate import Course, Fate
-from bot.training.mishaps import Mishap
+from bot.training.kinds.fate import Progress, WorkloadStatus
+from bot.training.mishaps import FailureReason
 from bot.training.pods import LAUNCHER, exit_of, program_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run
@@ -108,13 +108,13 @@ def failure_from(row: Mapping[str, Any] | None) -> Failure | None:
     return Failure(**{**row, "at": datetime.fromisoformat(row["at"])}) if row else None
 
 
-def as_mishap(failure: Failure, count: int) -> Mishap:
+def as_mishap(failure: Failure, count: int) -> FailureReason:
     """The failure as the reason of a run that failed after `count` attempts."""
     which = f" It happened in {failure.place}." if failure.place else ""
     count = max(count, failure.number or 0)
     if not which and count > 1:
         which = f" This was attempt {count}."
-    return Mishap(f"{failure.said}{which}", failure.advice)
+    return FailureReason(f"{failure.said}{which}", failure.advice)
 
 
 def attempt_words(failure: Failure, count: int, most: int | None) -> str:
@@ -128,19 +128,19 @@ def attempt_words(failure: Failure, count: int, most: int | None) -> str:
     return f"{who[0].upper()}{who[1:]} failed. {failure.said}"
 
 
-def is_last(failure: Failure, run: Run, fate: Fate) -> bool:
+def is_last(failure: Failure, run: Run, fate: WorkloadStatus) -> bool:
     """Whether the failed pod is not replaced."""
     if failure.place and kind_of_run(run).root is MPIJOBS:
         return True  # the MPI operator makes no worker anew that has failed
     number = failure.number if failure.place else run.restarts
     used_up = fate.attempts is not None and number is not None and number >= fate.attempts
-    return used_up or fate.course is not Course.GOING
+    return used_up or fate.course is not Progress.GOING
 
 
-def is_lost(failure: Failure, run: Run, seen: tuple[Fate, Sequence[Pod]]) -> bool:
+def is_lost(failure: Failure, run: Run, seen: tuple[WorkloadStatus, Sequence[Pod]]) -> bool:
     """Whether a run continues without one of its pods, which is not replaced."""
     fate, pods = seen
-    if not failure.place or fate.course is not Course.GOING or not is_last(failure, run, fate):
+    if not failure.place or fate.course is not Progress.GOING or not is_last(failure, run, fate):
         return False
     there = [pod for pod in pods if _place(pod) == failure.place]
     # None are there when it comes back from its queue, to begin anew.

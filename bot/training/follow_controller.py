@@ -30,7 +30,7 @@ UNSHOWN = "Its message could not be shown."
 
 
 @dataclass(frozen=True)
-class _Known:
+class _FollowRows:
     """What the rows say before a read; `why` is why following ends with it, if it does."""
 
     row: LogFollow
@@ -60,19 +60,19 @@ class LogFollowController:
         again = None if known.why else now + INTERVAL * max(1, known.live)
         return Step(again, lambda session: _save(session, known, tail, now))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows in the message that the log could not be read."""
         row = session.get(LogFollow, row_id)
         if row is not None and row.ended_at is None and row.trouble != trouble.sentence:
             row.trouble = trouble.sentence
             refresh_cards(session, row.subject, live=True)
 
-    def _known(self, session: Session, row_id: str, now: datetime) -> _Known | None:
+    def _known(self, session: Session, row_id: str, now: datetime) -> _FollowRows | None:
         row = session.get(LogFollow, row_id)
         if row is None or row.ended_at is not None:
             return None
         run = session.get_one(Run, row.run_id)
-        return _Known(row, run, live_count(session), self._why(session, row, run, now))
+        return _FollowRows(row, run, live_count(session), self._why(session, row, run, now))
 
     def _why(self, session: Session, row: LogFollow, run: Run, now: datetime) -> str:
         """Why it is no longer followed, empty while it is."""
@@ -95,7 +95,7 @@ class LogFollowController:
             return False
         return caller.may(Right.RUN_READ)
 
-    def _read(self, known: _Known) -> LogTail:
+    def _read(self, known: _FollowRows) -> LogTail:
         row = known.row
         try:
             return self._logs.of_run(known.run, LogWish(row.lines, row.pod))
@@ -103,7 +103,7 @@ class LogFollowController:
             return LogTail(None, trouble=f"{error.message} {error.hint}")
 
 
-def _save(session: Session, known: _Known, tail: LogTail | None, now: datetime) -> None:
+def _save(session: Session, known: _FollowRows, tail: LogTail | None, now: datetime) -> None:
     row = session.get(LogFollow, known.row.id)
     if row is None or row.ended_at is not None:
         return

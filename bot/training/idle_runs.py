@@ -9,15 +9,15 @@ from sqlmodel import Session
 
 from bot.config import IdleRuns, Settings
 from bot.durations import format_duration
-from bot.notices import Kind, Notice, tell
+from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
 from bot.slack.markup import join, plain, when
-from bot.slack.messages import Note, is_coming
+from bot.slack.messages import ThreadMessage, is_coming
 from bot.training.card import stop_button
 from bot.training.idling import NOTICE, Stop
 from bot.training.lasting import is_session
 from bot.training.spec import spec_of
-from bot.training.tables import Phase, Run, Wanted
+from bot.training.tables import Run, RunIntent, RunPhase
 
 SNOOZE = "gpu.snooze"
 _STOPS = "idle-stop-"
@@ -91,7 +91,7 @@ class IdleRunService:
 
 def _is_running(run: Run) -> bool:
     """Whether it is running and is not to be stopped."""
-    return run.phase == Phase.RUNNING and run.wanted != Wanted.STOP
+    return run.phase == RunPhase.RUNNING and run.wanted != RunIntent.STOP
 
 
 def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, datetime]) -> None:
@@ -101,7 +101,7 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
         join(plain(f"{run.reference}: its GPUs have{still} been idle since "), when(since),
              plain(". Holding memory does not count as work. Others may be waiting for them.")),
     )  # fmt: skip
-    _say_to_owner(session, run, Note(_purpose(purpose, since), said), now)
+    _say_to_owner(session, run, ThreadMessage(_purpose(purpose, since), said), now)
 
 
 def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
@@ -112,12 +112,12 @@ def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at
              plain(" unless they are used before then. Work since its last checkpoint is then"
                    " lost.")),
     )  # fmt: skip
-    _say_to_owner(session, run, Note(f"{_STOPS}{stops_at:%Y%m%d%H%M}", said), now)
+    _say_to_owner(session, run, ThreadMessage(f"{_STOPS}{stops_at:%Y%m%d%H%M}", said), now)
 
 
-def _say_to_owner(session: Session, run: Run, note: Note, now: datetime) -> None:
+def _say_to_owner(session: Session, run: Run, note: ThreadMessage, now: datetime) -> None:
     shown = replace(note, owner=run.person, buttons=_buttons(run))
-    tell(session, run.subject, run.channel, Notice(Kind.IDLE, run.person, shown), now)
+    tell(session, run.subject, run.channel, Notice(NoticeKind.IDLE, run.person, shown), now)
 
 
 def _buttons(run: Run) -> tuple[Button, ...]:

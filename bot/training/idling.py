@@ -17,7 +17,7 @@ from bot.training import notes
 from bot.training.kinds import gpus_of
 from bot.training.lasting import is_session
 from bot.training.spec import spec_of
-from bot.training.tables import KIND, Phase, Run, Wanted
+from bot.training.tables import KIND, Run, RunIntent, RunPhase
 
 NOTICE = timedelta(minutes=30)
 KEPT_FOR = timedelta(hours=4)
@@ -30,7 +30,7 @@ Stop = Callable[[Session, Sequence[str], str, datetime], None]
 
 
 @dataclass(frozen=True)
-class Sight:
+class GpuActivity:
     """The observed use of a run's GPUs until `seen_at`.
 
     All of them have been idle since `idle_since`; None if one was busy, or unknown.
@@ -56,7 +56,7 @@ class IdlingService:
             select(Run).where(
                 col(Run.cluster) == cluster,
                 col(Run.ended_at).is_(None),
-                col(Run.phase) == Phase.RUNNING,
+                col(Run.phase) == RunPhase.RUNNING,
                 col(Run.until).is_not(None),
             )
         )
@@ -87,10 +87,10 @@ class IdlingService:
             run.gpus_busy, run.measured_at = busy, now
             session.add(run)
 
-    def seen(self, session: Session, run_id: str, sight: Sight, now: datetime) -> None:
+    def seen(self, session: Session, run_id: str, sight: GpuActivity, now: datetime) -> None:
         """Records the use of a session's GPUs; notifies its owner or stops it if they are idle."""
         run = session.get(Run, run_id)
-        if run is None or run.phase != Phase.RUNNING or run.wanted == Wanted.STOP:
+        if run is None or run.phase != RunPhase.RUNNING or run.wanted == RunIntent.STOP:
             return
         if sight.idle_since is not None and sight.seen_at <= run.since:
             return  # It was pushed out meanwhile, and of how it runs anew nothing is known yet.
@@ -120,7 +120,7 @@ class IdlingService:
                 f"{run.reference} is a {sort} of <@{run.person}>.",
                 "They can keep it, and so can a lead of the team or an admin.",
             )
-        if not run.is_live or run.wanted == Wanted.STOP:
+        if not run.is_live or run.wanted == RunIntent.STOP:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
                 f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
@@ -156,7 +156,7 @@ class IdlingService:
             self._stop(session, [run.job_uid], f"Its GPUs were idle for {lasted}.", now)
 
 
-def _own(sight: Sight, run: Run) -> Sight:
+def _own(sight: GpuActivity, run: Run) -> GpuActivity:
     """The observation limited to its current stretch; its first minute may begin earlier."""
     since = sight.idle_since
     return replace(sight, idle_since=None if since is None else max(since, run.since))

@@ -12,11 +12,11 @@ from bot.errors import LimitError
 from bot.training.kinds.interactive import is_notebook
 from bot.training.kinds.kind import Site
 from bot.training.spec import Entrance, RunSpec, spec_of
-from bot.training.tables import NOT_ADMITTED, Phase, Run
+from bot.training.tables import NOT_ADMITTED, Run, RunPhase
 
 PORT = 8888
 REMINDERS = (timedelta(minutes=30), timedelta(minutes=5))
-_PAUSED = NOT_ADMITTED | {Phase.CREATING}
+_PAUSED = NOT_ADMITTED | {RunPhase.CREATING}
 EXTENSIONS = (timedelta(hours=1), timedelta(hours=4))
 
 
@@ -82,7 +82,7 @@ def begin(run: Run, ran_since: datetime) -> None:
     length = run.spec.get("session_seconds")
     if length is None:
         return
-    if run.phase == Phase.RUNNING and run.until is None:
+    if run.phase == RunPhase.RUNNING and run.until is None:
         left = length if run.seconds_left is None else run.seconds_left
         run.until, run.seconds_left = run.since + timedelta(seconds=left), None
         run.reminded_at = run.since

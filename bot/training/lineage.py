@@ -6,18 +6,18 @@ from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, plain
 from bot.snapshots import finding
-from bot.snapshots.tables import Phase, Snapshot, Wanted
+from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
 from bot.training.end_snapshots import ALWAYS, began, claim_kept
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.tables import Run
 
 _STATES = {
-    Phase.ASKED: "being taken",
-    Phase.TAKING: "being taken",
-    Phase.READY: "ready",
-    Phase.DELETING: "being deleted",
-    Phase.DELETED: "deleted",
-    Phase.FAILED: "not taken",
+    SnapshotPhase.ASKED: "being taken",
+    SnapshotPhase.TAKING: "being taken",
+    SnapshotPhase.READY: "ready",
+    SnapshotPhase.DELETING: "being deleted",
+    SnapshotPhase.DELETED: "deleted",
+    SnapshotPhase.FAILED: "not taken",
 }
 
 
@@ -72,6 +72,6 @@ def _without(run: Run, spec: RunSpec) -> Markup:
 
 
 def _state(row: Snapshot) -> str:
-    if row.is_live and row.wanted == Wanted.DELETED:
-        return _STATES[Phase.DELETING]
-    return _STATES[Phase(row.phase)]
+    if row.is_live and row.wanted == SnapshotIntent.DELETED:
+        return _STATES[SnapshotPhase.DELETING]
+    return _STATES[SnapshotPhase(row.phase)]

@@ -21,7 +21,7 @@ from bot.training import finding
 from bot.training.kinds import kind_of_run
 from bot.training.logs import container_of, joined
 from bot.training.pods import by_age, main_container, part_of, program_of
-from bot.training.strangers import Stranger
+from bot.training.strangers import ExternalWorkload
 from bot.training.tables import KEPT_LINES, KeptLog, Run
 
 T = TypeVar("T", Pod, Holder)
@@ -99,7 +99,7 @@ class LogReads:
             said = "" if error.reason == "BadRequest" else error.message
             return _kept(rows, wish, said)
 
-    def of_stranger(self, cluster_name: str, stranger: Stranger, wish: LogWish) -> LogTail:
+    def of_stranger(self, cluster_name: str, stranger: ExternalWorkload, wish: LogWish) -> LogTail:
         """The lines of a pod of an external Job."""
         cluster = self._clusters[cluster_name]
         chosen = f"{labels.JOB_NAME}={stranger.name}"
@@ -138,7 +138,7 @@ def _masked(source: LogSource, found: LastLines) -> LogTail:
 
 def _live(run: Run, pods: Sequence[Pod], name: str) -> list[Pod]:
     """The selected pods, newest last."""
-    return _called(pods, name) if name else by_age(kind_of_run(run).speakers(pods) or pods)
+    return _called(pods, name) if name else by_age(kind_of_run(run).log_pods(pods) or pods)
 
 
 def _called(pods: Sequence[T], name: str) -> list[T]:

@@ -59,7 +59,7 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Look:
+class LogReading:
     """When logs are read: `read_at` is the last time, `is_last` means that this is the end."""
 
     now: datetime
@@ -75,16 +75,16 @@ def kept(session: Session, run_id: str) -> dict[str, Kept]:
 
 
 def wanted(
-    pods: Sequence[Pod], speakers: Sequence[Pod], kept: Mapping[str, Kept], look: Look
+    pods: Sequence[Pod], log_pods: Sequence[Pod], kept: Mapping[str, Kept], look: LogReading
 ) -> list[Pod]:
     """The pods to read now, of those whose log is the run's and those that failed first.
 
     These are pods that ended or are being deleted, and the newest one when a read is due.
     """
-    uids = {pod.uid for pod in speakers}
+    uids = {pod.uid for pod in log_pods}
     failed = [pod for pod in pods if pod.status.phase == "Failed" and pod.uid not in uids]
-    heard = [*speakers, *sorted(failed, key=_ended_at)[:_FAILED_HEARD]]
-    newest_speaker = newest(speakers) if speakers else None
+    heard = [*log_pods, *sorted(failed, key=_ended_at)[:_FAILED_HEARD]]
+    newest_speaker = newest(log_pods) if log_pods else None
     return [
         pod
         for pod in heard
@@ -158,7 +158,7 @@ def _ended_at(pod: Pod) -> datetime:
     return end.finished_at if end is not None and end.finished_at else _NEVER
 
 
-def _is_wanted(pod: Pod, is_newest: bool, kept: Mapping[str, Kept], look: Look) -> bool:  # noqa: FBT001 - one of four
+def _is_wanted(pod: Pod, is_newest: bool, kept: Mapping[str, Kept], look: LogReading) -> bool:  # noqa: FBT001 - one of four
     known = kept.get(pod.uid)
     if known is not None and known.is_final:
         return False

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bot.cluster.answers import who_forbids
 from bot.cluster.events import Event
-from bot.cluster.objects import Condition, Pod, Terminated, Waiting, find_condition
+from bot.cluster.objects import Condition, ContainerWaiting, Pod, Terminated, find_condition
 from bot.durations import format_duration
 from bot.masking import mask
 from bot.training.kinds.shell import LACKING
@@ -37,7 +37,7 @@ _MORE_MEMORY = "Submit it with more `--memory`, or with smaller batches."
 
 
 @dataclass(frozen=True)
-class Mishap:
+class FailureReason:
     """A failure reason as a sentence, and what to try next as another.
 
     One that `is_final` does not resolve by itself; one that `is_plain` says that a program failed
@@ -54,103 +54,105 @@ class Mishap:
         return bool(self.said)
 
 
-FINE = Mishap("")
+FINE = FailureReason("")
 
 
-def of_pod(pod: Pod, memory: str = "") -> Mishap:
+def of_pod(pod: Pod, memory: str = "") -> FailureReason:
     """Why a pod failed; `memory` is the limit of its program."""
     end = exit_of(pod)
     if pod.status.reason == "Evicted":
-        return Mishap(
+        return FailureReason(
             f"Its pod was evicted from its node: {quoted(pod.status.message or 'reason unknown')}",
             "Request the memory it needs with `--memory`, and write large files to a PVC.",
         )
     if end is None:
         said = pod.status.message or pod.status.reason or "reason unknown"
-        return Mishap(f"Its pod failed: {quoted(said)}", "Resubmit starts it again.", is_plain=True)
+        return FailureReason(
+            f"Its pod failed: {quoted(said)}", "Resubmit starts it again.", is_plain=True
+        )
     return of_end(end, memory)
 
 
-def of_end(end: Terminated, memory: str = "") -> Mishap:
+def of_end(end: Terminated, memory: str = "") -> FailureReason:
     """Why a program ended; `memory` is its limit."""
     if end.reason == "OOMKilled":
         limit = f"its limit of {memory}" if memory else "its limit"
         said = f"Its program used more memory than {limit} and was killed (OOMKilled)."
-        return Mishap(said, _MORE_MEMORY)
+        return FailureReason(said, _MORE_MEMORY)
     if end.reason in {"StartError", "ContainerCannotRun"}:
-        return Mishap(
+        return FailureReason(
             f"Its program could not be started: {quoted(end.message)}",
             "Check the command after `--`, and that the image has that program.",
         )
     return _of_exit(end)
 
 
-def of_deadline(seconds: int) -> Mishap:
+def of_deadline(seconds: int) -> FailureReason:
     """The reason of a run that reached its time limit."""
     lasted = format_duration(timedelta(seconds=seconds))
-    return Mishap(
+    return FailureReason(
         f"It reached its time limit of {lasted}.",
         "Submit it with a longer `--time` to continue from its last checkpoint.",
     )
 
 
-def of_scheduling(condition: Condition) -> Mishap:
+def of_scheduling(condition: Condition) -> FailureReason:
     """Why no node can run a pod."""
     said = condition.message or condition.reason
     for pattern, mishap in _CLAIMS:
         if match := pattern.search(said):
             return mishap(match[1] if pattern.groups else "", said)
-    return Mishap(
+    return FailureReason(
         f"No node can run its pod: {quoted(said)}",
         "It starts automatically when a node can. A smaller run may fit sooner.",
     )
 
 
-def of_container(waiting: Waiting) -> Mishap:
+def of_container(waiting: ContainerWaiting) -> FailureReason:
     """Why a container does not start; FINE when it is about to."""
     if waiting.reason == "CrashLoopBackOff":
-        return Mishap(_AGAIN_AND_AGAIN, _SEE_BEFORE)
+        return FailureReason(_AGAIN_AND_AGAIN, _SEE_BEFORE)
     if waiting.reason not in _STUCK:
         return FINE
     if _IS_ROOT.search(waiting.message):
         said = f"Its pods must not run as root, but its image does: {quoted(waiting.message)}"
-        return Mishap(said, _BE_SOMEBODY, is_final=True)
+        return FailureReason(said, _BE_SOMEBODY, is_final=True)
     said, advice = _STUCK[waiting.reason]
-    return Mishap(f"{said}: {quoted(waiting.message or waiting.reason)}", advice)
+    return FailureReason(f"{said}: {quoted(waiting.message or waiting.reason)}", advice)
 
 
-def of_node(name: str, *, is_gone: bool) -> Mishap:
+def of_node(name: str, *, is_gone: bool) -> FailureReason:
     """The reason of a pod whose node is lost."""
     if is_gone:
         said = f"Its node {name} no longer exists."
-        return Mishap(said, "It restarts automatically once the cluster has noticed.")
-    return Mishap(
+        return FailureReason(said, "It restarts automatically once the cluster has noticed.")
+    return FailureReason(
         f"Its node {name} does not respond, so it is unknown whether the run is still running.",
         f"It continues when the node is back, or starts elsewhere when an admin deletes {name}.",
     )
 
 
-def of_claim(name: str, *, is_lost: bool) -> Mishap:
+def of_claim(name: str, *, is_lost: bool) -> FailureReason:
     """The reason of a run whose PVC is being deleted or has lost its volume."""
     if is_lost:
-        return Mishap(f"Its PVC {name} has lost its volume.", _ASK_FOR_STORAGE)
-    return Mishap(
+        return FailureReason(f"Its PVC {name} has lost its volume.", _ASK_FOR_STORAGE)
+    return FailureReason(
         f"Its PVC {name} was deleted: Kubernetes removes it once no pod uses it.",
         "Copy the data you need from it before this run ends.",
     )
 
 
-def of_provisioning(claim: str, event: Event) -> Mishap:
+def of_provisioning(claim: str, event: Event) -> FailureReason:
     """The reason of a PVC for which no volume can be provisioned."""
     said = f"No volume can be provisioned for its PVC {claim}: {quoted(event.message)}"
-    return Mishap(said, _WAIT_FOR_STORAGE)
+    return FailureReason(said, _WAIT_FOR_STORAGE)
 
 
-def of_warning(event: Event) -> Mishap:
+def of_warning(event: Event) -> FailureReason:
     """The reason in a warning of Kubernetes about a pod that does not start."""
     text = event.message
     if "Multi-Attach error" in text:
-        return Mishap(
+        return FailureReason(
             f"Its volume is still attached to another node: {quoted(text)}",
             "It starts when the pod there ends. Many nodes can mount a ReadWriteMany PVC at once.",
         )
@@ -158,11 +160,11 @@ def of_warning(event: Event) -> Mishap:
         return over_quota(text)
     if event.reason in _NOT_MADE and _is_denied(text):
         said = f"The cluster rejects its pods: {quoted(text)}"
-        return Mishap(said, _ASK_ABOUT_POLICY, is_final=True)
+        return FailureReason(said, _ASK_ABOUT_POLICY, is_final=True)
     if event.reason in _WARNINGS:
         said, advice = _WARNINGS[event.reason]
-        return Mishap(f"{said}: {quoted(text)}", advice)
-    return Mishap(f"Kubernetes warns ({event.reason}): {quoted(text)}")
+        return FailureReason(f"{said}: {quoted(text)}", advice)
+    return FailureReason(f"Kubernetes warns ({event.reason}): {quoted(text)}")
 
 
 def _is_denied(text: str) -> bool:
@@ -171,9 +173,9 @@ def _is_denied(text: str) -> bool:
     return _REFUSED_BY_ADMISSION.search(said) is not None and who_forbids(said) == "Denied"
 
 
-def over_quota(text: str) -> Mishap:
+def over_quota(text: str) -> FailureReason:
     """The reason of a run that exceeds a ResourceQuota, in the words of the API server."""
-    return Mishap(
+    return FailureReason(
         f"The namespace's ResourceQuota has no capacity for it: {quoted(text)}",
         "It starts automatically when others there end, or when an admin raises that quota.",
     )
@@ -199,54 +201,54 @@ def quoted(text: str) -> str:
     return cut if cut.endswith((".", "…", "!", "?")) else f"{cut}."
 
 
-def _of_exit(end: Terminated) -> Mishap:
+def _of_exit(end: Terminated) -> FailureReason:
     if end.exit_code == LACKING and end.message:
-        return Mishap(quoted(end.message), _ANOTHER_IMAGE)
+        return FailureReason(quoted(end.message), _ANOTHER_IMAGE)
     signal = end.signal or max(0, end.exit_code - _SIGNALLED)
     said = f"Its program ended with exit code {end.exit_code}."
     if end.signal:
         said = f"Its program was terminated by signal {end.signal}."
     if signal == _KILLED:
         advice = f"It was killed, most often for lack of memory. {_MORE_MEMORY}"
-        return Mishap(said, advice, is_plain=True)
+        return FailureReason(said, advice, is_plain=True)
     if signal in {_ABORTED, _SEGMENTATION_FAULT}:
         advice = "The program itself crashed. Its last lines, or another version of it, may help."
-        return Mishap(said, advice, is_plain=True)
+        return FailureReason(said, advice, is_plain=True)
     if end.exit_code in {_NOT_EXECUTABLE, _NOT_FOUND}:
         advice = (
             "A command was not found or could not run. Check the command after `--` and the image."
         )
-        return Mishap(said, advice, is_plain=True)
-    return Mishap(said, _READ_LAST_LINES, is_plain=True)
+        return FailureReason(said, advice, is_plain=True)
+    return FailureReason(said, _READ_LAST_LINES, is_plain=True)
 
 
-def _missing(claim: str, said: str) -> Mishap:
+def _missing(claim: str, said: str) -> FailureReason:
     del said
-    return Mishap(
+    return FailureReason(
         f"Its PVC {claim} does not exist.",
         "It starts when a PVC of that name exists. Or stop it and submit it with another PVC.",
     )
 
 
-def _leaving(claim: str, said: str) -> Mishap:
+def _leaving(claim: str, said: str) -> FailureReason:
     del said
-    return Mishap(f"Its PVC {claim} is being deleted.", _SAY_RIGHT)
+    return FailureReason(f"Its PVC {claim} is being deleted.", _SAY_RIGHT)
 
 
-def _unbound(claim: str, said: str) -> Mishap:
+def _unbound(claim: str, said: str) -> FailureReason:
     del claim
-    return Mishap(f"Its PVC has no volume yet: {quoted(said)}", _WAIT_FOR_STORAGE)
+    return FailureReason(f"Its PVC has no volume yet: {quoted(said)}", _WAIT_FOR_STORAGE)
 
 
 _ASK_FOR_STORAGE = "A storage admin has to restore it, or find out where it went."
-_CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], Mishap]], ...] = (
+_CLAIMS: tuple[tuple[re.Pattern[str], Callable[[str, str], FailureReason]], ...] = (
     (re.compile(r'persistentvolumeclaim "([^"]+)" not found'), _missing),
     (re.compile(r'persistentvolumeclaim "([^"]+)" is being deleted'), _leaving),
     (re.compile(r'persistentvolumeclaim "([^"]+)" bound to non-existent'),
      lambda claim, _: of_claim(claim, is_lost=True)),
     (re.compile(r"unbound immediate PersistentVolumeClaims"), _unbound),
     (re.compile(r"bound to non-existent pv"),
-     lambda _, __: Mishap("One of its PVCs has lost its volume.", _ASK_FOR_STORAGE)),
+     lambda _, __: FailureReason("One of its PVCs has lost its volume.", _ASK_FOR_STORAGE)),
 )  # fmt: skip
 _NO_IMAGE = "Stop it and submit it with an image that the team's pull secrets can read."
 _NO_SETTINGS = "It starts automatically when that exists. Or stop it and submit it without."

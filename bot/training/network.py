@@ -19,7 +19,7 @@ from bot.training.bandwidth import AVERAGE, NETWORK
 from bot.training.gpu_types import chosen_type, nodes_of
 from bot.training.spec import EFA
 from bot.training.submission import Submission
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 
 TEST = "nccl"
 _OPTIONS = ("-b", "8", "-e", "1G", "-f", "2", "-g", "1", "-c", "1", "-n", "100")
@@ -129,7 +129,7 @@ def _last_on(session: Session, run: Run) -> Run | None:
     earlier = session.scalars(
         select(Run)
         .where(col(Run.cluster) == run.cluster, col(Run.id) < run.id, kind == TEST)
-        .where(col(Run.phase) == Phase.SUCCEEDED)
+        .where(col(Run.phase) == RunPhase.SUCCEEDED)
         .order_by(col(Run.id).desc())
         .limit(_REMEMBERED)
     )

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.durations import format_duration
-from bot.notices import Kind, Notice, tell
+from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 from bot.training.lasting import extensions, last_moment, time_left
-from bot.training.tables import BAD_ENDS, Phase, Run
+from bot.training.tables import BAD_ENDS, Run, RunPhase
 from bot.training.wording import block, duration, name_of, results
 
 Words = Callable[[str], str]
@@ -33,8 +33,8 @@ def preempted(session: Session, run: Run, why: str, words: Words, now: datetime)
                       f" restarts from its last checkpoint, if it wrote one.{time} Its output is"
                       " kept: "),
                 code(words(f"train logs {run.reference}")))  # fmt: skip
-    note = Note(f"preempted-{run.preemptions}", [line], owner=run.person)
-    _tell(session, run, Kind.PREEMPTED, note, now)
+    note = ThreadMessage(f"preempted-{run.preemptions}", [line], owner=run.person)
+    _tell(session, run, NoticeKind.PREEMPTED, note, now)
 
 
 def failed_attempt(
@@ -75,15 +75,15 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
         Button(EXTEND, f"Extend {format_duration(each)}", extension_value(run, run.until + each))
         for each in extensions(run)
     ]
-    note = Note(f"reminder-{run.reminders}", said, owner=run.person, buttons=buttons)
-    _tell(session, run, Kind.TIME, note, now)
+    note = ThreadMessage(f"reminder-{run.reminders}", said, owner=run.person, buttons=buttons)
+    _tell(session, run, NoticeKind.TIME, note, now)
 
 
 def started(session: Session, run: Run, waited: timedelta, now: datetime) -> None:
     """Notifies the owner that it runs after a long wait."""
     said = [plain(f"{run.reference} is running after waiting for {format_duration(waited)}.")]
-    note = Note(f"started-{run.admissions}", said, owner=run.person)
-    _tell(session, run, Kind.STARTED, note, now)
+    note = ThreadMessage(f"started-{run.admissions}", said, owner=run.person)
+    _tell(session, run, NoticeKind.STARTED, note, now)
 
 
 def time_runs_out(
@@ -95,8 +95,8 @@ def time_runs_out(
                        f" {format_duration(limit)}. It is stopped "), when(ends_at),
                  plain(" unless it finishes first. Work since its last checkpoint is then"
                        " lost."))]  # fmt: skip
-    note = Note(f"time-{run.admissions}", said, owner=run.person)
-    _tell(session, run, Kind.TIME, note, now)
+    note = ThreadMessage(f"time-{run.admissions}", said, owner=run.person)
+    _tell(session, run, NoticeKind.TIME, note, now)
 
 
 def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> None:
@@ -110,8 +110,8 @@ def is_idle(session: Session, run: Run, stops_at: datetime, now: datetime) -> No
                    " data outside PVCs are then deleted.")),
     ]  # fmt: skip
     buttons = [Button(KEEP, "Keep it for 4h", run.id)]
-    note = Note(f"{IDLE}{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
-    _tell(session, run, Kind.IDLE, note, now)
+    note = ThreadMessage(f"{IDLE}{stops_at:%Y%m%d%H%M}", said, owner=run.person, buttons=buttons)
+    _tell(session, run, NoticeKind.IDLE, note, now)
 
 
 def leaves(session: Session, run: Run, claim: str, now: datetime, *, is_there: bool) -> None:
@@ -142,7 +142,7 @@ def ended(
     session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
 ) -> None:
     """Notifies the owner how it ended, with results or the last lines of the failed pod."""
-    is_bad = Phase(run.phase) in BAD_ENDS
+    is_bad = RunPhase(run.phase) in BAD_ENDS
     said = [plain(_ending(session, run))]
     if is_bad and lines:
         said.append(join(plain(f"Last lines of {pod}:\n"), block(lines)))
@@ -150,33 +150,35 @@ def ended(
         said.append(sentence(run.unblock))
     if lines:
         said.append(join("More of the log: ", code(words(f"train logs {run.reference}"))))
-    note = Note("ended", said, broadcast=is_bad, owner=run.person)
-    _tell(session, run, Kind.FAILED if is_bad else Kind.ENDED, note, now)
+    note = ThreadMessage("ended", said, broadcast=is_bad, owner=run.person)
+    _tell(session, run, NoticeKind.FAILED if is_bad else NoticeKind.ENDED, note, now)
 
 
 def _ending(session: Session, run: Run) -> str:
     lasted = duration(run)
     after = f" after {lasted}" if lasted else " before it started"
-    match Phase(run.phase):
-        case Phase.SUCCEEDED:
+    match RunPhase(run.phase):
+        case RunPhase.SUCCEEDED:
             told = f" {results(run)}." if run.results else ""
             meant = f" {run.reason}" if run.reason else ""
             return f"{run.reference} succeeded{after if lasted else ''}.{told}{meant}"
-        case Phase.STOPPED:
+        case RunPhase.STOPPED:
             by = name_of(session, run.workspace_id, run.stop_by)
             why = f" {run.stop_why}" if run.stop_why else ""
             return f"{run.reference} was stopped by {by}{after}.{why}"
-        case Phase.EXPIRED:
+        case RunPhase.EXPIRED:
             return f"{run.reference} expired{after}: its time is up. {run.reason}"
-        case Phase.VANISHED:
+        case RunPhase.VANISHED:
             return f"{run.reference} was deleted{after}. {run.reason}"
         case _:
             return f"{run.reference} failed{after}. {run.reason}"
 
 
 def _say(session: Session, run: Run, purpose: str, lines: Sequence[Markup], now: datetime) -> None:
-    say_once(session, run.subject, run.channel, Note(purpose, lines, owner=run.person), now)
+    post_once(
+        session, run.subject, run.channel, ThreadMessage(purpose, lines, owner=run.person), now
+    )
 
 
-def _tell(session: Session, run: Run, kind: Kind, note: Note, now: datetime) -> None:
+def _tell(session: Session, run: Run, kind: NoticeKind, note: ThreadMessage, now: datetime) -> None:
     tell(session, run.subject, run.channel, Notice(kind, run.person, note), now)

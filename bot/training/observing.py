@@ -9,10 +9,10 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import PODS, Resource
 from bot.quotas.engine import Runs
-from bot.training.decision import UNMANAGED_AFTER, CompanionSeen, Seen, waited
-from bot.training.kinds import companions_of, kind_of_run
+from bot.training.decision import UNMANAGED_AFTER, DependentObserved, RunObserved, waited
+from bot.training.kinds import dependents_of, kind_of_run
 from bot.training.kinds.fate import Root, root_of
-from bot.training.kinds.kind import Companion
+from bot.training.kinds.kind import Dependent
 from bot.training.state import has_ended
 from bot.training.tables import Run
 from bot.training.troubles import loss_of
@@ -20,22 +20,22 @@ from bot.training.troubles import loss_of
 STALE_SECONDS = 150.0
 
 
-def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> Seen:
+def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> RunObserved:
     """The observed state of a run; ClusterError when the cluster cannot be read."""
     root = _root(cluster, run)
     is_ours = root is None or _is_ours(root.object, run, cluster.installation, run.job_uid)
     if root is None or not is_ours:
-        pods, companions = _pods(cluster, run, None), _companions(cluster, run, None)
-        return Seen(None, pods=pods, is_taken=not is_ours, companions=companions)
+        pods, dependents = _pods(cluster, run, None), _dependents(cluster, run, None)
+        return RunObserved(None, pods=pods, is_taken=not is_ours, dependents=dependents)
     pods = _pods(cluster, run, root)
-    companions = _companions(cluster, run, root)
+    dependents = _dependents(cluster, run, root)
     standing = runs.standing(root.object)
     if standing is not None or run.workload or waited(run, now) < UNMANAGED_AFTER:
         loss = loss_of(cluster, pods)
-        return Seen(root, standing, pods, companions=companions, loss=loss)
+        return RunObserved(root, standing, pods, dependents=dependents, loss=loss)
     standing = runs.standing_live(root.object)
     unmanaged = runs.unmanaged(kind_of_run(run).root) if standing is None else ""
-    return Seen(root, standing, pods, unmanaged=unmanaged, companions=companions)
+    return RunObserved(root, standing, pods, unmanaged=unmanaged, dependents=dependents)
 
 
 def _root(cluster: Cluster, run: Run) -> Root | None:
@@ -55,25 +55,27 @@ def _is_ours(object_: ClusterObject, run: Run, installation: str, uid: str | Non
     return is_labelled and uid in {None, object_.uid}
 
 
-def _companions(cluster: Cluster, run: Run, root: Root | None) -> tuple[CompanionSeen, ...] | None:
-    """The companions that should exist, or be gone, by now; read live if that is unknown."""
-    companions: Sequence[Companion] = companions_of(run)
+def _dependents(
+    cluster: Cluster, run: Run, root: Root | None
+) -> tuple[DependentObserved, ...] | None:
+    """The dependents that should exist, or be gone, by now; read live if that is unknown."""
+    dependents: Sequence[Dependent] = dependents_of(run)
     if not run.is_live:
         # A volume whose run never came to be is as empty as it was made.
-        companions = [each for each in companions if not each.stays or run.job_uid is None]
+        dependents = [each for each in dependents if not each.stays or run.job_uid is None]
     elif root is None and run.job_uid is None:
-        companions = [each for each in companions if each.is_first]
+        dependents = [each for each in dependents if each.is_first]
     elif root is None or run.removing is not None or (run.is_furnished and not run.obstacle):
         # What keeps a pod from starting may be that somebody deleted what it needs.
         return None
-    return tuple(_companion(cluster, run, each) for each in companions)
+    return tuple(_dependent(cluster, run, each) for each in dependents)
 
 
-def _companion(cluster: Cluster, run: Run, companion: Companion) -> CompanionSeen:
-    found = cluster.get(companion.resource, companion.name, run.namespace)
+def _dependent(cluster: Cluster, run: Run, dependent: Dependent) -> DependentObserved:
+    found = cluster.get(dependent.resource, dependent.name, run.namespace)
     if found is None:
-        return CompanionSeen(companion)
-    return CompanionSeen(companion, found, _is_ours(found, run, cluster.installation))
+        return DependentObserved(dependent)
+    return DependentObserved(dependent, found, _is_ours(found, run, cluster.installation))
 
 
 def _pods(cluster: Cluster, run: Run, root: Root | None) -> tuple[Pod, ...]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from bot.datasets.caches.answers import costs
-from bot.datasets.caches.service import Found, Offer
-from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.service import CacheFound, CacheOffer
+from bot.datasets.caches.tables import Cache, CachePhase
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import Markup, code, join, plain
 from bot.training.answers import receipt
@@ -47,16 +47,16 @@ def accepted(done: Accepted | Run, words: Words) -> Reply:
     return Reply((*map(_cached, done.caches), *receipt(done.run, undo)))
 
 
-def _cached(found: Found) -> Markup:
+def _cached(found: CacheFound) -> Markup:
     cache: Cache = found.cache
     if found.is_new:
         return plain(f"Caching {cache.reference} on {cache.storage_class}."
                      " Its card in this channel follows it.")  # fmt: skip
-    how = "is already cached" if cache.phase == Phase.READY else "is already being cached"
+    how = "is already cached" if cache.phase == CachePhase.READY else "is already being cached"
     return plain(f"{cache.reference} {how} on {cache.storage_class}.")
 
 
-def _facts(caches: Sequence[Offer]) -> list[tuple[str, Markup]]:
+def _facts(caches: Sequence[CacheOffer]) -> list[tuple[str, Markup]]:
     facts: list[tuple[str, Markup]] = []
     for each in caches:
         if len(caches) > 1:

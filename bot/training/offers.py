@@ -11,9 +11,9 @@ from sqlmodel import Session, col
 from bot.access import Caller, Right
 from bot.database.forgetting import forget_some
 from bot.datasets.caches.finding import of_version
-from bot.datasets.caches.plan import Plan, Wish, read, written
-from bot.datasets.caches.service import CacheService, Found, Offer
-from bot.datasets.caches.tables import Wanted
+from bot.datasets.caches.plan import CachePlan, CacheRequest, read, written
+from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
+from bot.datasets.caches.tables import CacheIntent
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotAllowedError, UserError
 from bot.training.new_run import AskedRun, Submitted, UncachedRunError
@@ -30,7 +30,7 @@ class Offered:
 
     offer_id: str
     run: str
-    caches: tuple[Offer, ...]
+    caches: tuple[CacheOffer, ...]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Accepted:
     """A submitted run, and the caches that it waits for or reads."""
 
     run: Submitted
-    caches: tuple[Found, ...]
+    caches: tuple[CacheFound, ...]
 
 
 class OfferService:
@@ -103,25 +103,27 @@ class OfferService:
         session.add(offer)
         return Accepted(run, tuple(made))
 
-    def _cached(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
+    def _cached(
+        self, session: Session, caller: Caller, plan: CachePlan, now: datetime
+    ) -> CacheFound:
         """The new cache, or one created in the meantime, which the run would read anyway."""
         cluster = self._caches.classes.datasets().cluster
         there = of_version(session, plan.version_id, cluster)
-        usable = next((each for each in there if each.wanted == Wanted.READY), None)
+        usable = next((each for each in there if each.wanted == CacheIntent.READY), None)
         if usable is not None:
             plan = replace(plan, storage_class=usable.storage_class)
         return self._caches.begin(session, caller, plan, now)
 
     def _priced(
         self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
-    ) -> list[Offer]:
+    ) -> list[CacheOffer]:
         """The cost of each cache, counting the ones before it against the free space."""
-        found: list[Offer] = []
+        found: list[CacheOffer] = []
         for version in lacking.versions:
-            wish = Wish(Reference(version.dataset, version.name))
+            wish = CacheRequest(Reference(version.dataset, version.name))
             try:
                 offer = self._caches.ask(session, caller, wish, now, [each.plan for each in found])
-                if isinstance(offer, Offer):
+                if isinstance(offer, CacheOffer):
                     chosen = offer.plan.storage_class
                     self._caches.classes.refuse_unshareable(chosen, lacking.namespace)
                     found.append(offer)

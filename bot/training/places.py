@@ -15,7 +15,7 @@ _FRESH = timedelta(seconds=14)
 
 
 @dataclass(frozen=True)
-class Place:
+class QueuePosition:
     """A position in a queue, from 1, and the GPUs requested by all workloads ahead."""
 
     number: int
@@ -26,7 +26,7 @@ class Place:
 @dataclass(frozen=True)
 class _Poll:
     at: datetime
-    places: Mapping[tuple[str, str], Place]
+    places: Mapping[tuple[str, str], QueuePosition]
 
 
 class Places:
@@ -36,7 +36,9 @@ class Places:
         self._polls: dict[tuple[str, str], _Poll] = {}
         self._lock = Lock()
 
-    def of(self, engine: Engine, queue: str, work: tuple[str, str], now: datetime) -> Place | None:
+    def of(
+        self, engine: Engine, queue: str, work: tuple[str, str], now: datetime
+    ) -> QueuePosition | None:
         """The position of the workload with that (namespace, name); None if unknown."""
         return self._poll(engine, queue, now).places.get(work)
 
@@ -52,13 +54,13 @@ class Places:
         return poll
 
 
-def _places(engine: Engine, queue: str, now: datetime) -> Mapping[tuple[str, str], Place]:
+def _places(engine: Engine, queue: str, now: datetime) -> Mapping[tuple[str, str], QueuePosition]:
     order = engine.runs.order(queue)
     waiting = engine.queues.waiting(queue) if order else None
     items = waiting.items if waiting else ()
     known = {(each.namespace, each.own_name): each.gpus for each in items}
     found, ahead = {}, Decimal(0)
     for number, work in enumerate(order, start=1):
-        found[work] = Place(number, ceil(ahead), now)
+        found[work] = QueuePosition(number, ceil(ahead), now)
         ahead += known.get(work, Decimal(0))
     return found

@@ -1,20 +1,20 @@
 """How runs are presented to quota engines."""
 
 from bot.config import Team
-from bot.quotas.engine import Demand, Dress
+from bot.quotas.engine import Demand, QueueingSpec
 from bot.training.kinds import gpus_of, kind_of, requests_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
 
-def dress_of(run: Run) -> Dress:
+def queueing_of(run: Run) -> QueueingSpec:
     """The queue, priority and placement with which a run is queued."""
     spec = spec_of(run)
     sets = kind_of(spec).pods(spec)
     pods = sum(each.count for each in sets)
     least = sum(each.count if each.least is None else each.least for each in sets)
     is_elastic = any(each.least is not None for each in sets)
-    return Dress(run.queue, spec.priority, spec.gpus, pods, least if is_elastic else None)
+    return QueueingSpec(run.queue, spec.priority, spec.gpus, pods, least if is_elastic else None)
 
 
 def queue_for(spec: RunSpec, team: Team) -> str:

@@ -13,7 +13,7 @@ from bot.training.log_reads import LogReads, LogTail, LogWish
 from bot.training.pods import newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started
-from bot.training.strangers import Stranger
+from bot.training.strangers import ExternalWorkload
 from bot.training.tables import Run
 
 
@@ -55,7 +55,7 @@ class TrainingReads:
             return Door(pod)
         return Door(pod, f"{base_path(run)}/?token={_token(cluster, run)}")
 
-    def stranger_log_tail(self, cluster: str, stranger: Stranger, wish: LogWish) -> LogTail:
+    def stranger_log_tail(self, cluster: str, stranger: ExternalWorkload, wish: LogWish) -> LogTail:
         """The log of an external Job."""
         return self._logs.of_stranger(cluster, stranger, wish)
 

@@ -19,16 +19,16 @@ from bot.training.kinds.volumes import mounts_of
 from bot.training.lineage import NOTHING, Lineage
 from bot.training.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 
 _SHOWN_NODES = 4
 _LONGEST_FACT = 300
 _SPENT = {
-    Phase.DATA: "waited for data",
-    Phase.PENDING: "waited",
-    Phase.PREEMPTED: "preempted",
-    Phase.CREATING: "created",
-    Phase.RUNNING: "ran",
+    RunPhase.DATA: "waited for data",
+    RunPhase.PENDING: "waited",
+    RunPhase.PREEMPTED: "preempted",
+    RunPhase.CREATING: "created",
+    RunPhase.RUNNING: "ran",
 }
 
 Record = dict[str, Any]
@@ -241,9 +241,9 @@ def _code(text: str) -> Markup:
 
 
 def _spent(times: Times) -> str:
-    waited = times.phases.get(Phase.ASKED, timedelta()) + times.phases.get(
-        Phase.PENDING, timedelta()
+    waited = times.phases.get(RunPhase.ASKED, timedelta()) + times.phases.get(
+        RunPhase.PENDING, timedelta()
     )
-    phases: Mapping[Phase, timedelta] = {**times.phases, Phase.PENDING: waited}
+    phases: Mapping[RunPhase, timedelta] = {**times.phases, RunPhase.PENDING: waited}
     said = ((word, phases.get(phase)) for phase, word in _SPENT.items())
     return ", ".join(f"{word} {format_duration(lasted)}" for word, lasted in said if lasted)

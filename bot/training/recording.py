@@ -14,14 +14,14 @@ from bot.training.data import let_go
 from bot.training.decision import (
     Await,
     Clear,
+    CreateDependent,
     Decision,
     Delete,
     End,
-    Follow,
-    Furnish,
     Prepare,
+    RunObserved,
     Scale,
-    Seen,
+    UpdateStatus,
     is_late,
 )
 from bot.training.failures import (
@@ -33,18 +33,18 @@ from bot.training.failures import (
     is_last,
     is_lost,
 )
-from bot.training.kinds.fate import Fate
+from bot.training.kinds.fate import WorkloadStatus
 from bot.training.lasting import begin, is_to_be_reminded, is_up
 from bot.training.logs import Tail
-from bot.training.mishaps import FINE, Mishap, disruption_of, quoted
+from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
 from bot.training.network import verdict
-from bot.training.places import Place
+from bot.training.places import QueuePosition
 from bot.training.pods import program_of
 from bot.training.results import Reading, progress_of, progress_row, read_log
 from bot.training.sizes import is_elastic, take_size
 from bot.training.spans import keep_span, stretch_of
 from bot.training.state import State
-from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Phase, Run
+from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Run, RunPhase
 from bot.training.timing import Limit, note_limit, note_start
 from bot.training.why import Why
 
@@ -52,7 +52,7 @@ _ALONE = "It is not replaced."
 
 
 @dataclass(frozen=True)
-class Findings:
+class RunFindings:
     """One observation: the decision, and what else was found.
 
     `tails_read` means that logs were read, even if they were empty. `with_efa` are the nodes with
@@ -60,14 +60,14 @@ class Findings:
     """
 
     decision: Decision
-    seen: Seen
+    seen: RunObserved
     now: datetime
     tails: Sequence[Tail] = ()
     tails_read: bool = False
-    place: Place | None = None
+    place: QueuePosition | None = None
     why: Why | None = None
     with_efa: Sequence[str] = ()
-    warning: Mishap = FINE
+    warning: FailureReason = FINE
     taker: str = ""
     limit: Limit | None = None
 
@@ -85,7 +85,7 @@ class Recorder:
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
 
-    def record(self, session: Session, run_id: str, found: Findings) -> None:
+    def record(self, session: Session, run_id: str, found: RunFindings) -> None:
         """Updates the row, and the card if what it shows has changed."""
         run = finding.by_id(session, run_id)
         if run is None:
@@ -94,15 +94,15 @@ class Recorder:
         self._take_logs(session, run, found)
         _take_identity(run, found)
         match found.decision:
-            case Follow(state) | Furnish(state=State() as state) | Scale(state=state):
+            case UpdateStatus(state) | CreateDependent(state=State() as state) | Scale(state=state):
                 self._follow(session, run, state, found)
-            case Prepare(Phase.EXPIRED) if not is_up(run, found.now):
+            case Prepare(RunPhase.EXPIRED) if not is_up(run, found.now):
                 return  # It was extended in the meantime.
             case Prepare(outcome, reason, advice):
                 run.removing, run.reason, run.unblock = outcome, reason, advice
             case End(state):
                 self._end(session, run, state, found)
-            case Delete() | Clear() | Await() | Furnish():
+            case Delete() | Clear() | Await() | CreateDependent():
                 pass
             case _:
                 return
@@ -113,7 +113,7 @@ class Recorder:
         if _shown(run) != before or found.tails_read:
             refresh_cards(session, run.subject, live=run.is_live)
 
-    def _take_logs(self, session: Session, run: Run, found: Findings) -> None:
+    def _take_logs(self, session: Session, run: Run, found: RunFindings) -> None:
         logs.keep(session, run.id, found.tails, found.now)
         if found.tails_read:
             run.read_at = found.now
@@ -125,16 +125,16 @@ class Recorder:
         run.results, run.last_line = reading.results, reading.last_line
         run.progress = progress_row(reading.progress)
 
-    def _follow(self, session: Session, run: Run, state: State, found: Findings) -> None:
+    def _follow(self, session: Session, run: Run, state: State, found: RunFindings) -> None:
         now = found.now
-        came_from, came_at = Phase(run.phase), run.since
+        came_from, came_at = RunPhase(run.phase), run.since
         if state.phase is not came_from:
             # It waits since it was asked for, not since the cluster knows of it.
-            is_known = (came_from, state.phase) == (Phase.ASKED, Phase.PENDING)
+            is_known = (came_from, state.phase) == (RunPhase.ASKED, RunPhase.PENDING)
             run.phase, run.since = state.phase, came_at if is_known else state.since or now
         run.started_at = run.started_at or state.started_at
         state = state.hindered(found.warning) if found.warning else state
-        if state.phase is Phase.PREEMPTED:
+        if state.phase is RunPhase.PREEMPTED:
             went_to = _went_to(session, found)
             state = replace(state, reason=" ".join(filter(None, (state.reason, went_to))))
         run.reason, run.obstacle = state.reason, state.obstacle
@@ -143,20 +143,20 @@ class Recorder:
         run.unblock = run.unblock or state.advice
         take_size(run, found.seen, found.decision)
         begin(run, came_at)
-        if state.phase in {Phase.CREATING, Phase.RUNNING} and came_from in NOT_ADMITTED:
+        if state.phase in {RunPhase.CREATING, RunPhase.RUNNING} and came_from in NOT_ADMITTED:
             run.admissions += 1
             run.admitted_at = now
             notes.admitted(session, run, came_at, now)
-        if state.phase is Phase.PREEMPTED and came_from is not Phase.PREEMPTED:
+        if state.phase is RunPhase.PREEMPTED and came_from is not RunPhase.PREEMPTED:
             run.preemptions += 1
             notes.preempted(session, run, state.reason, self.words, now)
         self._note_times(session, run, (came_from, came_at), found)
         self._note_attempt(session, run, found)
-        run.reason = " ".join(filter(None, (run.reason, _tried(session, run, state, found))))
+        run.reason = " ".join(filter(None, (run.reason, _attempted(session, run, state, found))))
         _note_disruptions(session, run, found)
 
     def _note_times(
-        self, session: Session, run: Run, came: tuple[Phase, datetime], found: Findings
+        self, session: Session, run: Run, came: tuple[RunPhase, datetime], found: RunFindings
     ) -> None:
         now = found.now
         note_start(session, run, came, self.training().long_wait, now)
@@ -165,10 +165,10 @@ class Recorder:
             run.reminders, run.reminded_at = run.reminders + 1, now
             notes.ends_soon(session, run, self.words, now)
 
-    def _note_attempt(self, session: Session, run: Run, found: Findings) -> None:
+    def _note_attempt(self, session: Session, run: Run, found: RunFindings) -> None:
         """Stores the last failure of a pod, and posts it if the run continues."""
         cause, known = cause_of_run(run, found.seen.pods), failure_from(run.failure)
-        fate = found.seen.root.fate if found.seen.root else Fate()
+        fate = found.seen.root.fate if found.seen.root else WorkloadStatus()
         if cause is None or cause.is_disrupted:
             return
         if cause.place:
@@ -186,13 +186,13 @@ class Recorder:
             why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
             notes.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
-    def _end(self, session: Session, run: Run, state: State, found: Findings) -> None:
+    def _end(self, session: Session, run: Run, state: State, found: RunFindings) -> None:
         run.started_at = run.started_at or state.started_at
         run.ended_at = max(state.ended_at or found.now, run.started_at or run.asked_at)
         run.phase, run.since, run.reason = state.phase, run.ended_at, state.reason
         run.obstacle, run.unblock, run.holders = "", state.advice, ""
         run.place = run.gpus_ahead = run.polled_at = run.starts_by = None
-        if run.phase == Phase.SUCCEEDED:
+        if run.phase == RunPhase.SUCCEEDED:
             run.reason = verdict(session, run, found.with_efa)
         let_go(session, run, found.now)
         last = _last_words(session, run)
@@ -200,18 +200,18 @@ class Recorder:
         notes.ended(session, run, pod, lines, self.words, found.now)
         end_snapshots.take(session, run, self.snapshots, found.now)
         origins.leave(session, run, found.now)
-        if run.again_on is not None and run.phase == Phase.STOPPED:
+        if run.again_on is not None and run.phase == RunPhase.STOPPED:
             notes.started_again(session, run, self.again(session, run, found.now), found.now)
 
 
-def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
+def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> str:
     """How the last attempt failed, while the next one starts or runs.
 
     A failed pod that is not replaced becomes the obstacle, with its last line.
     """
     failure = failure_from(run.failure)
     root = found.seen.root
-    if failure is None or root is None or state.phase not in {Phase.CREATING, Phase.RUNNING}:
+    if failure is None or root is None or state.phase not in {RunPhase.CREATING, RunPhase.RUNNING}:
         return ""
     said = attempt_words(failure, run.restarts, root.fate.attempts)
     if is_lost(failure, run, (root.fate, found.seen.pods)):
@@ -220,7 +220,7 @@ def _tried(session: Session, run: Run, state: State, found: Findings) -> str:
         run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
         run.unblock = run.unblock or failure.advice
         return ""
-    if state.phase is Phase.RUNNING or is_last(failure, run, root.fate):
+    if state.phase is RunPhase.RUNNING or is_last(failure, run, root.fate):
         return said
     run.unblock = run.unblock or failure.advice
     return f"{said} It is restarting."
@@ -232,7 +232,7 @@ def _said(session: Session, run: Run, failure: Failure) -> list[str]:
     return kept.lines if kept else []
 
 
-def _note_disruptions(session: Session, run: Run, found: Findings) -> None:
+def _note_disruptions(session: Session, run: Run, found: RunFindings) -> None:
     """Posts once for each disrupted pod why it was disrupted."""
     for pod in found.seen.pods:
         why = disruption_of(pod, *filter(None, [found.taker]))
@@ -241,7 +241,7 @@ def _note_disruptions(session: Session, run: Run, found: Findings) -> None:
             notes.disrupted(session, run, pod.uid, (why, kept.lines if kept else []), found.now)
 
 
-def _went_to(session: Session, found: Findings) -> str:
+def _went_to(session: Session, found: RunFindings) -> str:
     """Which workload got the GPUs of a preempted run, as a sentence."""
     standing = found.seen.standing
     uid = standing.taker.uid if standing and standing.taker else ""
@@ -250,12 +250,12 @@ def _went_to(session: Session, found: Findings) -> str:
     return f"They went to {name}." if name else ""
 
 
-def _take_identity(run: Run, found: Findings) -> None:
+def _take_identity(run: Run, found: RunFindings) -> None:
     root, standing = found.seen.root, found.seen.standing
     if root is not None:
         run.job_uid = root.uid
         run.made_at = run.made_at or found.now
-        is_complete = found.seen.companions is not None and not found.seen.missing
+        is_complete = found.seen.dependents is not None and not found.seen.missing
         run.is_furnished = run.is_furnished or is_complete
     if standing is not None:
         run.workload = standing.name
@@ -263,7 +263,7 @@ def _take_identity(run: Run, found: Findings) -> None:
     _take_image(run, found)
 
 
-def _take_waiting(run: Run, found: Findings) -> None:
+def _take_waiting(run: Run, found: RunFindings) -> None:
     place, why = found.place, found.why
     run.place = place.number if place else None
     run.gpus_ahead = place.gpus_ahead if place else None
@@ -274,7 +274,7 @@ def _take_waiting(run: Run, found: Findings) -> None:
     run.starts_by = why.starts_by if why else None
 
 
-def _take_nodes(run: Run, found: Findings) -> None:
+def _take_nodes(run: Run, found: RunFindings) -> None:
     """Stores its nodes; the nodes are kept when the first pod ends."""
     if run.phase in WAITING:
         run.nodes = []
@@ -286,7 +286,7 @@ def _take_nodes(run: Run, found: Findings) -> None:
         run.ran_on = sorted({*run.ran_on, *nodes})
 
 
-def _take_image(run: Run, found: Findings) -> None:
+def _take_image(run: Run, found: RunFindings) -> None:
     """Stores the digest of its image, which a tag does not determine."""
     for pod in found.seen.pods:
         program = program_of(pod)
@@ -299,7 +299,7 @@ def _last_words(session: Session, run: Run) -> KeptLog | None:
     session.flush()
     kept = finding.kept_logs(session, run.id)
     failed = [log for log in kept if log.is_failed]
-    if run.phase == Phase.FAILED and failed:
+    if run.phase == RunPhase.FAILED and failed:
         return failed[-1]
     return kept[-1] if kept else None
 

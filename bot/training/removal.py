@@ -12,7 +12,7 @@ from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.slack.markup import join, person, plain
-from bot.slack.messages import Note, refresh_cards, say_once
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.training.controller import SOON
 from bot.training.kinds.fate import root_of
 from bot.training.tables import REMOVAL, Removal
@@ -48,7 +48,7 @@ class RemovalController:
             cluster.delete(resource, found.name, found.namespace, uid=found.uid)
         return Step(now + SOON)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card that the cluster did not allow the deletion."""
         removal = session.get(Removal, row_id)
         if removal is not None and removal.trouble != trouble.sentence:
@@ -65,5 +65,5 @@ def _end(session: Session, row_id: str, outcome: str, now: datetime) -> None:
     session.add(removal)
     refresh_cards(session, removal.subject, live=False)
     said = join(person(removal.person), " ", plain(f"{removal.job_name}: {outcome.lower()}."))
-    note = Note("ended", (said,), owner=removal.person)
-    say_once(session, removal.subject, removal.channel, note, now)
+    note = ThreadMessage("ended", (said,), owner=removal.person)
+    post_once(session, removal.subject, removal.channel, note, now)

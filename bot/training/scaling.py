@@ -18,7 +18,7 @@ from bot.training.kinds.fate import root_of
 from bot.training.service import TrainingService
 from bot.training.sizes import is_elastic, is_refused, wanted_nodes
 from bot.training.spec import asked_spec
-from bot.training.tables import KIND, Run, Wanted, lane
+from bot.training.tables import KIND, Run, RunIntent, lane
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Scaled:
 
 
 @dataclass(frozen=True)
-class Offer:
+class RestartOffer:
     """Why the nodes cannot change while it runs; it can be stopped and restarted instead."""
 
     run: Run
@@ -59,14 +59,14 @@ class ScalingService:
 
     def scale(
         self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime
-    ) -> Scaled | Offer:
+    ) -> Scaled | RestartOffer:
         """Scales an elastic run to that many nodes, if its cluster can do that."""
         self._refuse(caller, run, nodes)
         if is_refused(run) and run.unscaled_to == nodes:
-            return Offer(run, nodes, run.unscaled_why)
+            return RestartOffer(run, nodes, run.unscaled_why)
         why = self._fixed(run)
         if why:
-            return Offer(run, nodes, why)
+            return RestartOffer(run, nodes, why)
         has = wanted_nodes(run)
         run.scale_to = nodes
         session.add(run)
@@ -110,7 +110,7 @@ class ScalingService:
                 f"{run.reference} belongs to <@{run.person}>.",
                 "They can scale it, and so can a lead of the team or an admin.",
             )
-        if not run.is_live or run.wanted == Wanted.STOP or run.removing is not None:
+        if not run.is_live or run.wanted == RunIntent.STOP or run.removing is not None:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
                 f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",

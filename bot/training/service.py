@@ -18,7 +18,7 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.quotas import Engine
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
-from bot.snapshots.of_runs import RunSnapshots, Use
+from bot.snapshots.of_runs import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
@@ -42,7 +42,7 @@ from bot.training.origins import is_owed, meant, started_on, with_claim
 from bot.training.own_secrets import refuse_named
 from bot.training.renewing import as_today, differences
 from bot.training.spec import RunSpec, asked_spec
-from bot.training.strangers import Stranger, Strangers
+from bot.training.strangers import ExternalWorkload, Strangers
 from bot.training.submission import (
     Submission,
     fill_in,
@@ -52,7 +52,7 @@ from bot.training.submission import (
     refuse_secrets,
     warnings,
 )
-from bot.training.tables import KIND, REMOVAL, Phase, Removal, Run, Wanted, lane, reference
+from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, lane, reference
 
 # Made once: that takes longer than most of what a submission does.
 _USUAL = ClusterSettings()
@@ -141,7 +141,7 @@ class TrainingService:
             )
         if not run.is_live:
             raise ConflictError(
-                f"{run.reference} is not running: it {_ENDED[Phase(run.phase)]}.",
+                f"{run.reference} is not running: it {_ENDED[RunPhase(run.phase)]}.",
                 "There is nothing to stop.",
             )
         run.again_on = None
@@ -155,7 +155,7 @@ class TrainingService:
                 self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
 
     def stop_stranger(
-        self, session: Session, caller: Caller, stranger: Stranger, now: datetime
+        self, session: Session, caller: Caller, stranger: ExternalWorkload, now: datetime
     ) -> Removal:
         """Stops an external workload; only leads and admins may."""
         if not caller.may(Right.RUN_STOP_ANY):
@@ -198,7 +198,7 @@ class TrainingService:
             raise finding.unknown(session, team, reference, self._words)
         return run
 
-    def find_stranger(self, team: str, name: str) -> Stranger | None:
+    def find_stranger(self, team: str, name: str) -> ExternalWorkload | None:
         """The live external workload of that name in the team's queue."""
         return next((each for each in self.strangers(team) if each.name == name), None)
 
@@ -210,7 +210,7 @@ class TrainingService:
         """The team's newest live runs and those that ended last, as its list shows them."""
         return listing(session, team)
 
-    def strangers(self, team: str) -> list[Stranger]:
+    def strangers(self, team: str) -> list[ExternalWorkload]:
         """The external workloads that wait or run in the team's queue."""
         found = self._settings().teams[team]
         engines = (self._engines(cluster) for cluster in found.reach)
@@ -294,7 +294,7 @@ class TrainingService:
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)
         if spec.origin is not None:
-            use = Use(run_id, run.reference, spec.origin.claim)
+            use = RestoredClaim(run_id, run.reference, spec.origin.claim)
             self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
         insert_run(session, row_of(run, caller, team, now) | {"person": owner})
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
@@ -310,9 +310,9 @@ class TrainingService:
         return self._settings().clusters.get(team.cluster, _USUAL)
 
     def _stop(self, session: Session, actor: Actor, run: Run, why: str, now: datetime) -> Run:
-        if run.wanted != Wanted.STOP:
+        if run.wanted != RunIntent.STOP:
             run.wanted, run.stop_by, run.stop_at, run.stop_why = (
-                Wanted.STOP, actor.person, now, why,
+                RunIntent.STOP, actor.person, now, why,
             )  # fmt: skip
             session.add(run)
             facts = {"name": run.reference} | ({"why": why} if why else {})
@@ -330,10 +330,10 @@ def _actor(caller: Caller) -> Actor:
 
 
 _ENDED = {
-    Phase.SUCCEEDED: "has succeeded",
-    Phase.FAILED: "has failed",
-    Phase.STOPPED: "was stopped",
-    Phase.VANISHED: "was deleted outside Quartermaster",
-    Phase.UNMANAGED: "was removed, because the quota engine there does not manage it",
-    Phase.EXPIRED: "has expired, because its time was up",
+    RunPhase.SUCCEEDED: "has succeeded",
+    RunPhase.FAILED: "has failed",
+    RunPhase.STOPPED: "was stopped",
+    RunPhase.VANISHED: "was deleted outside Quartermaster",
+    RunPhase.UNMANAGED: "was removed, because the quota engine there does not manage it",
+    RunPhase.EXPIRED: "has expired, because its time was up",
 }

@@ -12,7 +12,7 @@ from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.slack.messages import refresh_cards
 from bot.training.lasting import is_session, last_moment
-from bot.training.tables import KIND, Phase, Run, Wanted, lane
+from bot.training.tables import KIND, Run, RunIntent, RunPhase, lane
 
 
 class SessionService:
@@ -79,13 +79,13 @@ class SessionService:
             )
 
     def _refuse_waiting(self, run: Run) -> None:
-        is_leaving = run.wanted == Wanted.STOP or run.removing is not None
+        is_leaving = run.wanted == RunIntent.STOP or run.removing is not None
         if not run.is_live or is_leaving:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
                 f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
             )
-        if run.phase != Phase.RUNNING or run.until is None:
+        if run.phase != RunPhase.RUNNING or run.until is None:
             raise ConflictError(
                 f"{run.reference} is not running yet, and its time counts only once it is.",
                 f"`{self._words(f'train why {run.reference}')}` shows what it is waiting for.",

@@ -1,6 +1,6 @@
 """The nodes of elastic runs: wanted, running, waiting and refused."""
 
-from bot.training.decision import Decision, Scale, Seen
+from bot.training.decision import Decision, RunObserved, Scale
 from bot.training.spec import asked_spec, spec_of
 from bot.training.state import has_ended, has_place
 from bot.training.tables import Run
@@ -21,7 +21,7 @@ def is_refused(run: Run) -> bool:
     return run.scale_to is not None and run.unscaled_to == run.scale_to
 
 
-def take_size(run: Run, seen: Seen, decision: Decision) -> None:
+def take_size(run: Run, seen: RunObserved, decision: Decision) -> None:
     """Stores how many nodes it requests and has, and a refusal of the cluster."""
     if not is_elastic(run) or seen.root is None:
         return

@@ -11,11 +11,11 @@ from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
 
 from bot.training.spec import spec_of
-from bot.training.tables import Phase, Run, Span
+from bot.training.tables import Run, RunPhase, Span
 
 _SECONDS_PER_HOUR = 3600
 _NOTHING = timedelta(0)
-_WAITING = (Phase.ASKED, Phase.PENDING, Phase.PREEMPTED)
+_WAITING = (RunPhase.ASKED, RunPhase.PENDING, RunPhase.PREEMPTED)
 # Built once: that takes longer than to run it.
 _LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam("run"))
 
@@ -23,7 +23,7 @@ _LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam
 class Stretch(NamedTuple):
     """The phase and nodes of a run, as its spans store them."""
 
-    phase: Phase
+    phase: RunPhase
     since: datetime
     nodes: int
 
@@ -35,7 +35,7 @@ class Times:
     `gpu_hours` counts its GPUs while it ran.
     """
 
-    phases: Mapping[Phase, timedelta]
+    phases: Mapping[RunPhase, timedelta]
     running: timedelta | None
     gpu_hours: Decimal | None
 
@@ -46,7 +46,7 @@ def stretch_of(run: Run) -> Stretch:
     if nodes is None:
         # Every look comes by here: to decode the whole spec for this would cost too much.
         nodes = run.size or run.scale_to or int(run.spec.get("nodes", 1))
-    return Stretch(Phase(run.phase), run.since, nodes)
+    return Stretch(RunPhase(run.phase), run.since, nodes)
 
 
 def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> None:
@@ -58,10 +58,10 @@ def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> Non
     last = session.connection().scalar(_LAST, {"run": run.id})
     began, until = last or before.since, after.since if is_other_phase else now
     started = run.started_at
-    if not run.is_live and before.phase is not Phase.RUNNING and started and started > began:
+    if not run.is_live and before.phase is not RunPhase.RUNNING and started and started > began:
         # It ended before anybody saw it run.
         _add(session, run, before, (began, started))
-        before, began = before._replace(phase=Phase.RUNNING), started
+        before, began = before._replace(phase=RunPhase.RUNNING), started
     _add(session, run, before, (began, until))
 
 
@@ -86,18 +86,20 @@ def times_of(session: Session, run: Run, now: datetime) -> Times:
 
 
 def _sum(run: Run, spans: Sequence[Span], now: datetime) -> Times:
-    phases: dict[Phase, timedelta] = defaultdict(timedelta)
+    phases: dict[RunPhase, timedelta] = defaultdict(timedelta)
     gpus, gpu_seconds = spec_of(run).gpus, Decimal(0)
     last = stretch_of(run)
     began = spans[-1].ended_at if spans else run.since
-    stretches = [(Phase(each.phase), each.nodes, each.ended_at - each.began_at) for each in spans]
+    stretches = [
+        (RunPhase(each.phase), each.nodes, each.ended_at - each.began_at) for each in spans
+    ]
     if run.is_live:
         stretches.append((last.phase, last.nodes, max(now - began, _NOTHING)))
     for phase, nodes, lasted in stretches:
         phases[phase] += lasted
-        if phase is Phase.RUNNING:
+        if phase is RunPhase.RUNNING:
             gpu_seconds += gpus * nodes * _seconds(lasted)
-    running = phases.get(Phase.RUNNING) or (None if run.started_at is None else _NOTHING)
+    running = phases.get(RunPhase.RUNNING) or (None if run.started_at is None else _NOTHING)
     return Times(phases, running, gpu_seconds / _SECONDS_PER_HOUR if running else None)
 
 
@@ -107,7 +109,7 @@ def _told_by_ends(run: Run) -> Times:
         return Times({}, None, None)
     lasted, spec = run.ended_at - run.started_at, spec_of(run)
     hours = spec.gpus * spec.nodes * _seconds(lasted) / _SECONDS_PER_HOUR
-    return Times({Phase.RUNNING: lasted}, lasted, hours)
+    return Times({RunPhase.RUNNING: lasted}, lasted, hours)
 
 
 def _seconds(lasted: timedelta) -> Decimal:

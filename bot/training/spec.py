@@ -18,7 +18,7 @@ EFA, HUGE_PAGES, HUGE_PAGES_SIZE = "vpc.amazonaws.com/efa", "hugepages-2Mi", "51
 READ_WRITE_ONCE, READ_WRITE_MANY = "ReadWriteOnce", "ReadWriteMany"
 
 
-class Volume(msgspec.Struct, frozen=True, kw_only=True):
+class CreatedVolume(msgspec.Struct, frozen=True, kw_only=True):
     """A PVC to create for a run; `access_mode` is the widest that its class supports."""
 
     storage_class: str
@@ -136,7 +136,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     env: tuple[EnvironmentVariable, ...] = ()
     secrets: tuple[SecretReference, ...] = ()
     mounts: tuple[VolumeMount, ...] = ()
-    volumes: tuple[Volume, ...] = ()
+    volumes: tuple[CreatedVolume, ...] = ()
     data: tuple[Data, ...] = ()
     artifacts: tuple[str, ...] = ()
     time_limit_seconds: int | None = None

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.cluster.objects import Pod, Running, find_condition
-from bot.quotas.standing import Stand, Standing
+from bot.quotas.standing import AdmissionState, Stand
 from bot.training import mishaps
 from bot.training.failures import Failure, as_mishap, cause_of, failure_of
-from bot.training.kinds.fate import Course, Fate
-from bot.training.mishaps import FINE, Mishap, quoted
+from bot.training.kinds.fate import Progress, WorkloadStatus
+from bot.training.mishaps import FINE, FailureReason, quoted
 from bot.training.pods import exit_of, program_of
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 
 # What says no more than that pods failed, in the words of Jobs, JobSets and operators.
 _SAYS_THAT_PODS_FAILED = frozenset(
@@ -32,7 +32,7 @@ class State:
     began. A state that `is_unfinished` is an end that the root does not report yet.
     """
 
-    phase: Phase
+    phase: RunPhase
     reason: str = ""
     obstacle: str = ""
     advice: str = ""
@@ -41,13 +41,16 @@ class State:
     ended_at: datetime | None = None
     is_unfinished: bool = False
 
-    def hindered(self, by: Mishap) -> "State":
+    def hindered(self, by: FailureReason) -> "State":
         """The same state with an obstacle."""
         return replace(self, obstacle=by.said, advice=by.advice)
 
 
 def state_of(
-    fate: Fate, standing: Standing | None, pods: Sequence[Pod], cause: Failure | None = None
+    fate: WorkloadStatus,
+    standing: AdmissionState | None,
+    pods: Sequence[Pod],
+    cause: Failure | None = None,
 ) -> State:
     """The state, by the precedence failed, succeeded, preempted, pending, creating, running.
 
@@ -55,10 +58,10 @@ def state_of(
     """
     started_at = min(_starts(pods), default=None)
     if fate.is_over:
-        failed = fate.course is Course.FAILED
+        failed = fate.course is Progress.FAILED
         why = _why_failed(fate, pods, cause) if failed else FINE
         return State(
-            Phase.FAILED if failed else Phase.SUCCEEDED,
+            RunPhase.FAILED if failed else RunPhase.SUCCEEDED,
             reason=why.said,
             advice=why.advice,
             started_at=started_at,
@@ -67,7 +70,7 @@ def state_of(
     if standing is not None and standing.stand is not Stand.ADMITTED:
         return _not_admitted(standing)
     if standing is None and (fate.is_suspended or not any(map(has_place, pods))):
-        return State(Phase.PENDING)
+        return State(RunPhase.PENDING)
     return _admitted(fate, standing, pods, started_at)
 
 
@@ -101,13 +104,13 @@ def has_failed(pod: Pod) -> bool:
     return pod.status.phase == "Failed" and pod.metadata.deletion_timestamp is None
 
 
-def obstacle_of(pods: Sequence[Pod]) -> Mishap:
+def obstacle_of(pods: Sequence[Pod]) -> FailureReason:
     """What keeps a pod from starting, if anything does."""
     found = (mishap for pod in pods for mishap in _obstacles(pod) if mishap)
     return next(found, FINE)
 
 
-def _obstacles(pod: Pod) -> Iterator[Mishap]:
+def _obstacles(pod: Pod) -> Iterator[FailureReason]:
     if has_ended(pod) or pod.metadata.deletion_timestamp:
         return
     scheduled = find_condition(pod.status.conditions, "PodScheduled")
@@ -119,28 +122,31 @@ def _obstacles(pod: Pod) -> Iterator[Mishap]:
             yield mishaps.of_container(status.state.waiting)
 
 
-def _not_admitted(standing: Standing) -> State:
+def _not_admitted(standing: AdmissionState) -> State:
     quote = f" {quoted(standing.quote)}" if standing.quote else ""
     reason = f"{standing.reason}{quote}"
     match standing.stand:
         case Stand.GIVEN_UP:
-            return State(Phase.FAILED, reason=reason, is_unfinished=True)
+            return State(RunPhase.FAILED, reason=reason, is_unfinished=True)
         case Stand.PREEMPTED:
-            return State(Phase.PREEMPTED, reason=reason, since=standing.since)
+            return State(RunPhase.PREEMPTED, reason=reason, since=standing.since)
         case _:
-            return State(Phase.PENDING, reason=reason)
+            return State(RunPhase.PENDING, reason=reason)
 
 
 def _admitted(
-    fate: Fate, standing: Standing | None, pods: Sequence[Pod], started_at: datetime | None
+    fate: WorkloadStatus,
+    standing: AdmissionState | None,
+    pods: Sequence[Pod],
+    started_at: datetime | None,
 ) -> State:
     running = [part for pod in pods for part in _running(pod)]
     is_ending = bool(pods) and all(map(_has_succeeded, pods))
-    if running or is_ending or fate.is_running or fate.course is Course.FINISHING:
+    if running or is_ending or fate.is_running or fate.course is Progress.FINISHING:
         latest = max((part.started_at for part in running if part.started_at), default=None)
-        state = State(Phase.RUNNING, since=latest, started_at=started_at)
+        state = State(RunPhase.RUNNING, since=latest, started_at=started_at)
     else:
-        state = State(Phase.CREATING, since=standing.since if standing else None)
+        state = State(RunPhase.CREATING, since=standing.since if standing else None)
     return state.hindered(obstacle_of(pods))
 
 
@@ -158,14 +164,14 @@ def _starts(pods: Sequence[Pod]) -> Iterator[datetime]:
                 yield part.started_at
 
 
-def _why_failed(fate: Fate, pods: Sequence[Pod], cause: Failure | None) -> Mishap:
+def _why_failed(fate: WorkloadStatus, pods: Sequence[Pod], cause: Failure | None) -> FailureReason:
     limit = fate.time_limit_seconds
     if limit is not None and (fate.reason == "DeadlineExceeded" or _LATE in fate.message):
         return mishaps.of_deadline(limit)
     said = f"The cluster reports: {quoted(fate.message or fate.reason or 'it failed')}"
     cause = cause or cause_of(filter(None, map(failure_of, pods)))
     if cause is None:
-        return Mishap(said)
+        return FailureReason(said)
     failed = sum(pod.status.phase == "Failed" for pod in pods)
     why = as_mishap(cause, max(fate.failed_pods, failed))
     is_known = fate.reason.partition("/")[0] in _SAYS_THAT_PODS_FAILED

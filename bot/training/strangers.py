@@ -11,7 +11,7 @@ from bot.cluster.resources import ROOTS
 from bot.cluster.view import View
 from bot.config import Team
 from bot.quotas import Engine
-from bot.quotas.engine import Words
+from bot.quotas.engine import EngineTerms
 from bot.quotas.standing import Blocked, Item
 
 # Where people and tools usually note whose work something is.
@@ -19,7 +19,7 @@ OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", 
 
 
 @dataclass(frozen=True)
-class Stranger:
+class ExternalWorkload:
     """An external workload; `owner` is None when no label names one.
 
     `blocked` says why it is not admitted, `words` are the terms of its quota engine.
@@ -36,7 +36,7 @@ class Stranger:
     is_admitted: bool
     created_at: datetime | None
     blocked: Blocked | None
-    words: Words
+    words: EngineTerms
 
 
 class Strangers:
@@ -47,7 +47,7 @@ class Strangers:
         # The same tuples mean the same objects: views are immutable.
         self._ours: dict[tuple[str, str], tuple[tuple[object, ...], frozenset[str]]] = {}
 
-    def of(self, engine: Engine, team: Team) -> list[Stranger]:
+    def of(self, engine: Engine, team: Team) -> list[ExternalWorkload]:
         """The live external workloads in the team's queue, oldest first."""
         view = engine.queues.view
         ours = self._uids_of_ours(engine, team.namespace)
@@ -74,8 +74,8 @@ class Strangers:
         return uids
 
 
-def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> Stranger:
-    return Stranger(
+def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> ExternalWorkload:
+    return ExternalWorkload(
         name=item.name,
         kind=item.kind,
         uid=item.uid,

@@ -32,12 +32,12 @@ from bot.training.gpu_types import nodes_for, placed
 from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
-from bot.training.kinds.kind import Kind, Site
+from bot.training.kinds.kind import Site, WorkloadKind
 from bot.training.kinds.launchers import runnable
 from bot.training.lasting import as_session, welcomed
 from bot.training.queueing import demand_of, queue_for
 from bot.training.reach import refuse_unreachable
-from bot.training.spec import SHM_PATH, Data, RunSpec, Volume
+from bot.training.spec import SHM_PATH, CreatedVolume, Data, RunSpec
 from bot.training.wording import gpus as gpus_words
 
 _GIB = "Gi"
@@ -156,7 +156,7 @@ def _launched(asked: Submission) -> dict[str, Any]:
     }
 
 
-def _kind(asked: Submission) -> tuple[Kind, Nodes]:
+def _kind(asked: Submission) -> tuple[WorkloadKind, Nodes]:
     """Its kind, and its nodes as the kind allows them."""
     kind = choose(asked.kind or JOB, asked.form, _special(asked))
     return kind, chosen_nodes(kind, asked.nodes)
@@ -180,9 +180,9 @@ def _env(asked: Submission) -> tuple[EnvironmentVariable, ...]:
     return asked.env if is_chosen else (*asked.env, _PROVIDER)
 
 
-def _new_volumes(asked: Submission) -> tuple[Volume, ...]:
+def _new_volumes(asked: Submission) -> tuple[CreatedVolume, ...]:
     return tuple(
-        Volume(storage_class=each.storage_class, size=each.size, path=each.path)
+        CreatedVolume(storage_class=each.storage_class, size=each.size, path=each.path)
         for each in asked.pvc
         if isinstance(each, NewVolume)
     )

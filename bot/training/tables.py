@@ -17,7 +17,7 @@ FOLLOW = "log-follow"
 KEPT_LINES = 200
 
 
-class Phase(StrEnum):
+class RunPhase(StrEnum):
     """The phase of a run; the last six are ends."""
 
     ASKED = "asked"
@@ -34,14 +34,14 @@ class Phase(StrEnum):
     EXPIRED = "expired"
 
 
-WAITING = frozenset({Phase.PENDING, Phase.PREEMPTED})
-NOT_ADMITTED = WAITING | {Phase.ASKED, Phase.DATA}
-BAD_ENDS = frozenset({Phase.FAILED, Phase.VANISHED, Phase.UNMANAGED})
-GOOD_ENDS = frozenset({Phase.SUCCEEDED, Phase.EXPIRED})
-ENDS = BAD_ENDS | GOOD_ENDS | {Phase.STOPPED}
+WAITING = frozenset({RunPhase.PENDING, RunPhase.PREEMPTED})
+NOT_ADMITTED = WAITING | {RunPhase.ASKED, RunPhase.DATA}
+BAD_ENDS = frozenset({RunPhase.FAILED, RunPhase.VANISHED, RunPhase.UNMANAGED})
+GOOD_ENDS = frozenset({RunPhase.SUCCEEDED, RunPhase.EXPIRED})
+ENDS = BAD_ENDS | GOOD_ENDS | {RunPhase.STOPPED}
 
 
-class Wanted(StrEnum):
+class RunIntent(StrEnum):
     """The state that people want a run to have."""
 
     RUN = "run"
@@ -122,14 +122,14 @@ class Run(SQLModel, table=True):
     spec: dict[str, Any] = Field(sa_type=JSON)
     asked_at: datetime = Field(sa_type=Moment)
 
-    wanted: str = Wanted.RUN
+    wanted: str = RunIntent.RUN
     stop_by: str | None = None
     stop_at: datetime | None = Field(default=None, sa_type=Moment)
     stop_why: str = ""
     scale_to: int | None = None
     again_on: int | None = None
 
-    phase: str = Phase.ASKED
+    phase: str = RunPhase.ASKED
     since: datetime = Field(sa_type=Moment)
     reason: str = ""
     unblock: str = ""

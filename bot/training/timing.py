@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.training import notes
-from bot.training.decision import Seen
+from bot.training.decision import RunObserved
 from bot.training.state import State
-from bot.training.tables import NOT_ADMITTED, Phase, Run, Span
+from bot.training.tables import NOT_ADMITTED, Run, RunPhase, Span
 
 _NOTHING = timedelta(0)
 _TOLD_AT = 0.8
@@ -28,10 +28,10 @@ class Limit:
         return self.ends_at - (1 - _TOLD_AT) * self.length
 
 
-def limit_of(run: Run, seen: Seen, state: State) -> Limit | None:
+def limit_of(run: Run, seen: RunObserved, state: State) -> Limit | None:
     """The time limit of a running run; it counts from each start that the cluster reports."""
     seconds = run.spec.get("time_limit_seconds")
-    if seconds is None or seen.root is None or state.phase is not Phase.RUNNING:
+    if seconds is None or seen.root is None or state.phase is not RunPhase.RUNNING:
         return None
     began = seen.root.fate.started_at or state.started_at
     length = timedelta(seconds=seconds)
@@ -39,13 +39,13 @@ def limit_of(run: Run, seen: Seen, state: State) -> Limit | None:
 
 
 def note_start(
-    session: Session, run: Run, came: tuple[Phase, datetime], long_wait: timedelta, now: datetime
+    session: Session, run: Run, came: tuple[RunPhase, datetime], long_wait: timedelta, now: datetime
 ) -> None:
     """Notifies the owner that the run has started, if it had waited for long.
 
     `came` is the phase before, and since when it was in it.
     """
-    if run.phase != Phase.RUNNING or came[0] is Phase.RUNNING:
+    if run.phase != RunPhase.RUNNING or came[0] is RunPhase.RUNNING:
         return
     waited = _waited(session, run)
     if came[0] in NOT_ADMITTED:
@@ -68,7 +68,7 @@ def _waited(session: Session, run: Run) -> timedelta:
     )
     total = _NOTHING
     for span in spans:
-        if span.phase == Phase.RUNNING:
+        if span.phase == RunPhase.RUNNING:
             break
         if span.phase in NOT_ADMITTED:
             total += span.ended_at - span.began_at

@@ -12,7 +12,7 @@ from bot.cluster.events import Event
 from bot.cluster.objects import ClusterObject, Node, Pod, find_condition, has_condition
 from bot.cluster.resources import EVENTS, NODES, PODS, PVCS
 from bot.masking import without_mentions
-from bot.training.mishaps import FINE, Mishap, of_claim, of_node, of_provisioning, of_warning
+from bot.training.mishaps import FINE, FailureReason, of_claim, of_node, of_provisioning, of_warning
 from bot.training.state import has_ended, has_place
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -20,7 +20,7 @@ _BY_SCHEDULER = "PreemptionByScheduler"
 _TAKER = re.compile(r"Preempted by (?:a )?pod:? ([0-9a-f-]{36})")
 
 
-def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
+def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> FailureReason:
     """The loss of a node or PVC of the pods, from the view."""
     for pod in pods:
         if has_place(pod) and not has_ended(pod):
@@ -32,7 +32,7 @@ def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> Mishap:
 
 def warning_about(
     cluster: Cluster, pods: Sequence[Pod], root: ClusterObject, since: datetime
-) -> Mishap:
+) -> FailureReason:
     """The newest warning of Kubernetes about pods that do not start, or about their root.
 
     Pods get no node while a PVC that they mount has no volume. Warnings from before `since` may be
@@ -76,7 +76,7 @@ def _named(pod: Pod) -> str:
     return f"{name} of {pod.labels.get(labels.TEAM, pod.namespace)}"
 
 
-def _lost_node(cluster: Cluster, name: str) -> Mishap:
+def _lost_node(cluster: Cluster, name: str) -> FailureReason:
     node: Node | None = cluster.view.get(NODES, name)
     if node is None:
         is_known = cluster.view.store(NODES).synced
@@ -86,7 +86,7 @@ def _lost_node(cluster: Cluster, name: str) -> Mishap:
     return of_node(name, is_gone=False) if is_silent else FINE
 
 
-def _lost_claim(cluster: Cluster, pod: Pod) -> Mishap:
+def _lost_claim(cluster: Cluster, pod: Pod) -> FailureReason:
     for claim in _claims(cluster, pod):
         is_lost = claim.status.phase == "Lost"
         if is_lost or claim.metadata.deletion_timestamp is not None:

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from bot.quotas import Figures, Queue, Queues
-from bot.quotas.engine import Words
-from bot.quotas.standing import Blocked, Cause, Standing
+from bot.quotas.engine import EngineTerms
+from bot.quotas.standing import AdmissionState, Blocked, Cause
 from bot.training.expecting import capacity, expected_start, releases, room
 from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec, spec_of
@@ -68,7 +68,7 @@ class _Situation:
         return self.spec.gpu_resource in self.spec.gpus_requested
 
 
-def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int) -> Why:
+def explain(run: Run, standing: AdmissionState | None, asking: Asking, gpus_ahead: int) -> Why:
     """Why the quota engine has not admitted a run; empty if it has.
 
     `gpus_ahead` are requested by the workloads ahead of it.
@@ -91,7 +91,7 @@ def explain(run: Run, standing: Standing | None, asking: Asking, gpus_ahead: int
     return _EXPLAIN.get(said.cause, _plainly)(situation)
 
 
-def explain_stranger(said: Blocked | None, words: Words) -> Why:
+def explain_stranger(said: Blocked | None, words: EngineTerms) -> Why:
     """Why an external workload is not admitted, without figures."""
     return Why("") if said is None else _in_words(said, words)
 
@@ -189,7 +189,7 @@ def _plainly(now: _Situation) -> Why:
     return _in_words(now.said, now.asking.queues.words)
 
 
-def _in_words(said: Blocked, words: Words) -> Why:
+def _in_words(said: Blocked, words: EngineTerms) -> Why:
     """The explanation without figures, with the message of the engine."""
     sentence, unblock = words.causes.get(said.cause, words.causes[Cause.NOT_LOOKED_AT])
     quoted = said.said[:300].rstrip(".")

@@ -10,29 +10,29 @@ from sqlmodel import Session
 from bot import people
 from bot.durations import format_duration
 from bot.slack.markup import Markup, plain
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 
 SHOWN_LINES = 10
 _LONGEST_SHOWN = 200
 _FENCE = "```"
 _ENDS = {
-    Phase.SUCCEEDED: ("Succeeded", "in"),
-    Phase.FAILED: ("Failed", "after"),
-    Phase.STOPPED: ("Stopped", "after"),
-    Phase.VANISHED: ("Deleted outside Quartermaster", "after"),
-    Phase.UNMANAGED: ("Not managed by its quota engine", "after"),
-    Phase.EXPIRED: ("Expired", "after"),
+    RunPhase.SUCCEEDED: ("Succeeded", "in"),
+    RunPhase.FAILED: ("Failed", "after"),
+    RunPhase.STOPPED: ("Stopped", "after"),
+    RunPhase.VANISHED: ("Deleted outside Quartermaster", "after"),
+    RunPhase.UNMANAGED: ("Not managed by its quota engine", "after"),
+    RunPhase.EXPIRED: ("Expired", "after"),
 }
 _NAMES = {
-    Phase.ASKED: "Pending",
-    Phase.DATA: "Waiting for data",
-    Phase.PENDING: "Pending",
-    Phase.PREEMPTED: "Preempted, waiting again",
-    Phase.CREATING: "Creating",
+    RunPhase.ASKED: "Pending",
+    RunPhase.DATA: "Waiting for data",
+    RunPhase.PENDING: "Pending",
+    RunPhase.PREEMPTED: "Preempted, waiting again",
+    RunPhase.CREATING: "Creating",
 }
 
 
-class Standing(Protocol):
+class RunSummary(Protocol):
     """What the status of a run is derived from: its row, or its row in the list."""
 
     @property
@@ -60,21 +60,21 @@ class Standing(Protocol):
         """When it ended."""
 
 
-def state_words(run: Standing, now: datetime) -> str:
+def state_words(run: RunSummary, now: datetime) -> str:
     """The status of a run in a few words."""
-    phase = Phase(run.phase)
+    phase = RunPhase(run.phase)
     if run.ended_at is not None:
         word, link = _ENDS[phase]
         lasted = duration(run)
         return f"{word} {link} {lasted}" if lasted else word
     if run.wanted == "stop" or run.removing is not None:
         return "Stopping"
-    if phase is Phase.RUNNING:
+    if phase is RunPhase.RUNNING:
         return f"Running for {format_duration(max(now - run.since, now - now))}"
     return _NAMES[phase]
 
 
-def duration(run: Standing) -> str:
+def duration(run: RunSummary) -> str:
     """How long it ran, empty when it never did."""
     if run.started_at is None or run.ended_at is None:
         return ""

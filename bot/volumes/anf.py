@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bot.config import Anf, Settings
 from bot.errors import ConflictError, StorageError
 from bot.volumes.failures import failing
-from bot.volumes.resources import Estate, Pool, PoolPlace, Volume, VolumePlace
+from bot.volumes.resources import AnfVolume, Estate, Pool, PoolPlace, VolumePlace
 from bot.volumes.shapes import pool_of, volume_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class NetAppFiles:
     def estate(self, deadline: Deadline) -> Estate:
         """All pools and volumes; raises StorageError after the deadline."""
         pools = tuple(self.pools(deadline))
-        volumes: list[Volume] = []
+        volumes: list[AnfVolume] = []
         for pool in pools:
             deadline.check()
             volumes += self.volumes(pool.place)
@@ -89,13 +89,13 @@ class NetAppFiles:
             listed = self._read(doing, partial(_pools, group, account))
             yield from (pool_of(each) for each in listed)
 
-    def volumes(self, place: PoolPlace) -> list[Volume]:
+    def volumes(self, place: PoolPlace) -> list[AnfVolume]:
         """The volumes of a pool."""
         doing = f"Listing the volumes of pool {place.pool}"
         listed = self._read(doing, lambda sdk: list(sdk.volumes.list(*place)))
         return [volume_of(each) for each in listed]
 
-    def volume(self, place: VolumePlace) -> Volume | None:
+    def volume(self, place: VolumePlace) -> AnfVolume | None:
         """One volume; None if there is none of that id, for example after a move."""
         doing = f"Reading volume {place.name}"
         found = self._one(doing, lambda sdk: sdk.volumes.get(*place))

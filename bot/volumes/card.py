@@ -7,7 +7,7 @@ from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, code, join, plain
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price, pool_price
 from bot.volumes.reads import Row, Shown, TeamVolumes
-from bot.volumes.resources import Estate, Pool, Volume
+from bot.volumes.resources import AnfVolume, Estate, Pool
 from bot.volumes.wording import UNKNOWN, capacity, money, throughput, used, volumes
 
 _VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
@@ -138,7 +138,7 @@ def _moved(row: Row) -> Iterator[Markup]:
     yield join(code(row.claimed.claim.name), plain(words))
 
 
-def _volume_facts(volume: Volume, pool: Pool | None) -> Iterator[tuple[str, Markup]]:
+def _volume_facts(volume: AnfVolume, pool: Pool | None) -> Iterator[tuple[str, Markup]]:
     is_auto = pool is not None and pool.qos == "Auto"
     yield "Level", plain(volume.level)
     yield "Size", plain(capacity(volume.quota_bytes))

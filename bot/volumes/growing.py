@@ -16,8 +16,15 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.growth_controller import finish
-from bot.volumes.growth_plan import Asked, Plan, plan_growth, refuse_growing, refuse_lost, size_of
-from bot.volumes.growth_tables import GROWTH, Growth, Phase
+from bot.volumes.growth_plan import (
+    GrowthPlan,
+    GrowthRequest,
+    plan_growth,
+    refuse_growing,
+    refuse_lost,
+    size_of,
+)
+from bot.volumes.growth_tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, refuse_foreign
 from bot.volumes.reads import DEADLINE_SECONDS
 from bot.volumes.records import ClaimPlace, refuse_stale
@@ -34,7 +41,7 @@ class GrowthService:
         self._clusters = clusters
         self._approvals = approvals
 
-    def check(self, session: Session, asked: Asked, of: Claimed) -> None:
+    def check(self, session: Session, asked: GrowthRequest, of: Claimed) -> None:
         """Raises UserError for what can be refused without asking Azure."""
         if self._files.configured.changes is None:
             raise ConflictError(
@@ -56,7 +63,7 @@ class GrowthService:
                 f"Its card in <#{other.channel}> shows the progress.",
             )
 
-    def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
+    def plan(self, asked: GrowthRequest, of: Claimed) -> tuple[GrowthPlan, Anf]:
         """What the growth would do, from Azure's state now; raises UserError if impossible."""
         anf = self._files.configured
         estate = self._files.estate(Deadline(DEADLINE_SECONDS))
@@ -64,7 +71,7 @@ class GrowthService:
         return plan_growth(estate, of, asked.size_bytes, anf), anf
 
     def begin(
-        self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
+        self, session: Session, caller: Caller, asked: GrowthRequest, of: Claimed, now: datetime
     ) -> Growth:
         """Begins a growth, which its controller checks again and applies."""
         self.check(session, asked, of)
@@ -117,7 +124,7 @@ class GrowthService:
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}
         record(session, actor, "anf.withdraw", (GROWTH, row.id), facts, at=now)
-        finish(session, row, (Phase.WITHDRAWN, "", ""), now)
+        finish(session, row, (GrowthPhase.WITHDRAWN, "", ""), now)
 
 
 def _live(session: Session, cluster: str, namespace: str, claim: str) -> Growth | None:

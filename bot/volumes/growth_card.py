@@ -5,32 +5,32 @@ from collections.abc import Callable, Iterator
 from sqlmodel import Session
 
 from bot.approvals import Approvals
-from bot.approvals.deciding import Asked as Requested
-from bot.approvals.deciding import Deciding, deciding
+from bot.approvals.deciding import RequestSubject as Requested
+from bot.approvals.deciding import RequestView, deciding
 from bot.config import Settings
 from bot.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
-from bot.volumes.growth_plan import SMALLEST, Asked, Plan, written
-from bot.volumes.growth_tables import GROWTH, Growth, Phase
+from bot.volumes.growth_plan import SMALLEST, GrowthPlan, GrowthRequest, written
+from bot.volumes.growth_tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.wording import capacity, money, throughput
 
 GO, WITHDRAW = "anf.grow", "anf.grow-withdraw"
 _FOR_GOOD = "This is permanent: PVCs cannot shrink."
 _STATES = {
-    Phase.CHECKING: ("Checking", Tone.WORKING),
-    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
-    Phase.PATCHING: ("Pending", Tone.WORKING),
-    Phase.WAITING: ("Growing", Tone.WORKING),
-    Phase.DONE: ("Grown", Tone.GOOD),
-    Phase.FAILED: ("Failed", Tone.BAD),
-    Phase.DENIED: ("Denied", Tone.BAD),
-    Phase.EXPIRED: ("Expired", Tone.STOPPED),
-    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
+    GrowthPhase.CHECKING: ("Checking", Tone.WORKING),
+    GrowthPhase.ASKED: ("Waiting for approval", Tone.WAITING),
+    GrowthPhase.PATCHING: ("Pending", Tone.WORKING),
+    GrowthPhase.WAITING: ("Growing", Tone.WORKING),
+    GrowthPhase.DONE: ("Grown", Tone.GOOD),
+    GrowthPhase.FAILED: ("Failed", Tone.BAD),
+    GrowthPhase.DENIED: ("Denied", Tone.BAD),
+    GrowthPhase.EXPIRED: ("Expired", Tone.STOPPED),
+    GrowthPhase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
-def question(asked: Asked, plan: Plan) -> Reply:
+def question(asked: GrowthRequest, plan: GrowthPlan) -> Reply:
     """What a growth does and costs, with the button that requests it."""
     lines = [plain(_FOR_GOOD)]
     if asked.size_bytes < SMALLEST:
@@ -51,9 +51,9 @@ def question(asked: Asked, plan: Plan) -> Reply:
     )
 
 
-def growth_card(row: Growth, asker: str, deciding: Deciding, shown_in: str) -> Card:
+def growth_card(row: Growth, asker: str, deciding: RequestView, shown_in: str) -> Card:
     """The card of a growth; in the channel of the request it can be withdrawn."""
-    state, tone = _STATES[Phase(row.phase)]
+    state, tone = _STATES[GrowthPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
     return Card(
         title=f"Grow {row.claim_name} to {capacity(row.size_bytes)}",
@@ -70,11 +70,11 @@ def _buttons(row: Growth, shown_in: str) -> Iterator[Button]:
         yield Button(WITHDRAW, "Withdraw", row.id)
 
 
-def _lines(row: Growth, deciding: Deciding) -> Iterator[Markup]:
+def _lines(row: Growth, deciding: RequestView) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
         yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
-    if row.phase == Phase.ASKED:
+    if row.phase == GrowthPhase.ASKED:
         yield plain(_FOR_GOOD)
     if row.is_live and row.obstacle:
         yield join("Kubernetes reports: ", sentence(row.obstacle))

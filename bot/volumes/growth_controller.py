@@ -22,11 +22,11 @@ from bot.controller import Step, Trouble
 from bot.durations import format_duration
 from bot.errors import ClusterError, ConflictError, UserError
 from bot.slack.markup import code, join, person, plain, sentence
-from bot.slack.messages import Note, refresh_cards, say_once, show_card
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes.controller import Deciding
-from bot.volumes.growth_plan import Plan, plan_growth, refuse_growing, refuse_lost, size_of
-from bot.volumes.growth_tables import GROWTH, Growth, Phase
+from bot.volumes.changes.controller import ApprovalContext
+from bot.volumes.growth_plan import GrowthPlan, plan_growth, refuse_growing, refuse_lost, size_of
+from bot.volumes.growth_tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, named_by
 from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 from bot.volumes.wording import capacity
@@ -39,9 +39,9 @@ _NO_LEAVE = {"Forbidden", "OverQuota"}
 _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
 _NOTHING = "Nothing was changed."
 _UNBEGUN = {
-    Phase.DENIED: "was denied",
-    Phase.EXPIRED: "was not decided in time",
-    Phase.WITHDRAWN: "was withdrawn",
+    GrowthPhase.DENIED: "was denied",
+    GrowthPhase.EXPIRED: "was not decided in time",
+    GrowthPhase.WITHDRAWN: "was withdrawn",
 }
 
 
@@ -53,7 +53,7 @@ class GrowthController:
     def __init__(
         self,
         files: NetAppFiles,
-        deciding: Deciding,
+        deciding: ApprovalContext,
         clusters: Mapping[str, Cluster],
         settings: Callable[[], Settings],
     ) -> None:
@@ -68,25 +68,27 @@ class GrowthController:
         if row is None or not row.is_live:
             return Step(None)
         now = self._world.clock.now()
-        if row.phase == Phase.ASKED:
+        if row.phase == GrowthPhase.ASKED:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
             raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
         claim = cluster.get(PVCS, row.claim_name, row.namespace)
         if claim is None or claim.uid != row.claim_uid:
-            return _end(row, Phase.FAILED, (f"PVC {row.claim_name} no longer exists.", ""), now)
-        if row.phase == Phase.WAITING:
+            return _end(
+                row, GrowthPhase.FAILED, (f"PVC {row.claim_name} no longer exists.", ""), now
+            )
+        if row.phase == GrowthPhase.WAITING:
             return _wait(row, claim, now)
         try:
             plan = self._plan(cluster, row, claim)
         except UserError as error:
-            return _end(row, Phase.FAILED, (error.message, error.hint), now)
-        if row.phase == Phase.CHECKING:
+            return _end(row, GrowthPhase.FAILED, (error.message, error.hint), now)
+        if row.phase == GrowthPhase.CHECKING:
             return Step(now + SOON, lambda session: self._checked(session, row, plan, now))
         return self._patch(cluster, row, claim, now)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Growth, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
@@ -94,7 +96,9 @@ class GrowthController:
             session.add(row)
             refresh_cards(session, row.subject, live=True)
 
-    def _plan(self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim) -> Plan | None:
+    def _plan(
+        self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim
+    ) -> GrowthPlan | None:
         """The plan as things are now; None if the PVC requests the size already."""
         if _wants(claim) >= row.size_bytes:
             return None
@@ -115,11 +119,13 @@ class GrowthController:
         refuse_lost(cluster, estate, of, anf)
         return plan_growth(estate, of, row.size_bytes, anf)
 
-    def _checked(self, session: Session, seen: Growth, plan: Plan | None, now: datetime) -> None:
+    def _checked(
+        self, session: Session, seen: Growth, plan: GrowthPlan | None, now: datetime
+    ) -> None:
         row = _same(session, seen)
         if row is None:
             return
-        row.phase, row.since, row.trouble = Phase.PATCHING, now, ""
+        row.phase, row.since, row.trouble = GrowthPhase.PATCHING, now, ""
         if plan is not None:
             row.pool, row.cost = plan.pool, plan.cost
             row.mibps_before, row.mibps_after = plan.mibps_before, plan.mibps_after
@@ -138,9 +144,9 @@ class GrowthController:
             request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)
             approval = world.approvals.ask(session, request, now)
         except UserError as error:
-            finish(session, row, (Phase.FAILED, error.message, error.hint), now)
+            finish(session, row, (GrowthPhase.FAILED, error.message, error.hint), now)
             return
-        row.phase = Phase.ASKED
+        row.phase = GrowthPhase.ASKED
         deciders = world.approvals.deciders(session, approval)
         for place in places(self._settings(), deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
@@ -161,7 +167,7 @@ class GrowthController:
         if row is None or approval is None:
             return
         if approvals.use(session, approval, digest_of(row), now):
-            row.phase, row.since = Phase.PATCHING, now
+            row.phase, row.since = GrowthPhase.PATCHING, now
             session.add(row)
         refresh_cards(session, row.subject, live=True)
 
@@ -181,7 +187,7 @@ class GrowthController:
                 if error.reason == "Conflict":
                     return Step(now + SOON)
                 if error.is_final or error.reason in _NO_LEAVE:
-                    return _end(row, Phase.FAILED, _in_words(error), now)
+                    return _end(row, GrowthPhase.FAILED, _in_words(error), now)
                 raise
         return Step(now + SOON, lambda session: _waits(session, row, "", now))
 
@@ -195,12 +201,14 @@ def digest_of(row: Growth) -> str:
 def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
     """Checks whether the PVC has the requested size, and what delays it."""
     if size_of(claim) >= row.size_bytes:
-        return _end(row, Phase.DONE, ("", ""), now)
+        return _end(row, GrowthPhase.DONE, ("", ""), now)
     if now - row.since > _WITHIN:
         lasted = format_duration(_WITHIN)
         said = f"It did not grow within {lasted}. {row.obstacle}".strip()
         asks = f"The PVC keeps requesting {capacity(row.size_bytes)}, which cannot be undone."
-        return _end(row, Phase.FAILED, (said, f"{asks} An admin has to check Trident's log."), now)
+        return _end(
+            row, GrowthPhase.FAILED, (said, f"{asks} An admin has to check Trident's log."), now
+        )
     told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
     obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
     again = now + min(max(timedelta(seconds=5), (now - row.since) / 10), _LONGEST)
@@ -211,8 +219,8 @@ def _waits(session: Session, seen: Growth, obstacle: str, now: datetime) -> None
     row = _same(session, seen)
     if row is None:
         return
-    if row.phase != Phase.WAITING:
-        row.phase, row.since = Phase.WAITING, now
+    if row.phase != GrowthPhase.WAITING:
+        row.phase, row.since = GrowthPhase.WAITING, now
     row.obstacle, row.trouble = obstacle, ""
     session.add(row)
     refresh_cards(session, row.subject, live=True)
@@ -221,11 +229,11 @@ def _waits(session: Session, seen: Growth, obstacle: str, now: datetime) -> None
 def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
     match approval.phase:
         case ApprovalPhase.DENIED:
-            return _end(row, Phase.DENIED, ("", ""), now)
+            return _end(row, GrowthPhase.DENIED, ("", ""), now)
         case ApprovalPhase.EXPIRED:
-            return _end(row, Phase.EXPIRED, ("", ""), now)
+            return _end(row, GrowthPhase.EXPIRED, ("", ""), now)
         case _:
-            return _end(row, Phase.FAILED, (approval.note, ""), now)
+            return _end(row, GrowthPhase.FAILED, (approval.note, ""), now)
 
 
 def _in_words(error: ClusterError) -> tuple[str, str]:
@@ -237,7 +245,7 @@ def _in_words(error: ClusterError) -> tuple[str, str]:
     return error.message, error.hint
 
 
-def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Step:
+def _end(row: Growth, phase: GrowthPhase, why_: tuple[str, str], now: datetime) -> Step:
     def save(session: Session) -> None:
         there = _same(session, row)
         if there is not None:
@@ -246,9 +254,9 @@ def _end(row: Growth, phase: Phase, why_: tuple[str, str], now: datetime) -> Ste
     return Step(None, save)
 
 
-def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: datetime) -> None:
+def finish(session: Session, row: Growth, end: tuple[GrowthPhase, str, str], now: datetime) -> None:
     """Ends a growth in a phase, with the reason and a hint, and notifies the requester."""
-    was_asked_for = row.phase == Phase.WAITING
+    was_asked_for = row.phase == GrowthPhase.WAITING
     row.phase, row.reason, row.unblock = end
     row.since = row.ended_at = now
     row.trouble = row.obstacle = ""
@@ -259,15 +267,17 @@ def finish(session: Session, row: Growth, end: tuple[Phase, str, str], now: date
     record_audit(session, actor, "anf.grow_ended", (GROWTH, row.id), facts, at=now)
     name, size = code(row.claim_name), capacity(row.size_bytes)
     match row.phase:
-        case Phase.DONE:
+        case GrowthPhase.DONE:
             said = join(name, plain(f" has grown to {size}."))
-        case Phase.DENIED | Phase.EXPIRED | Phase.WITHDRAWN:
+        case GrowthPhase.DENIED | GrowthPhase.EXPIRED | GrowthPhase.WITHDRAWN:
             said = join("The growth of ", name, plain(f" {_UNBEGUN[row.phase]}. {_NOTHING}"))
         case _:
             nothing = "" if was_asked_for else f" {_NOTHING}"
             said = join(name, " did not grow. ", sentence(row.reason), plain(nothing))
     lines = (join(person(row.person), " ", said), *([sentence(row.unblock)] if row.unblock else ()))
-    say_once(session, row.subject, row.channel, Note("ended", lines, owner=row.person), now)
+    post_once(
+        session, row.subject, row.channel, ThreadMessage("ended", lines, owner=row.person), now
+    )
     refresh_cards(session, row.subject, live=False)
 
 

@@ -21,7 +21,7 @@ _MANUAL = "Manual"
 _LARGEST, SMALLEST = 100 * 1024 * GIB, 50 * GIB
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class GrowthRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A requested growth. It is the value of a button, so its keys are short."""
 
     team: str = msgspec.field(name="t")
@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Plan:
+class GrowthPlan:
     """What a growth does; `cost` is the added size's share of the pool's monthly bill."""
 
     from_bytes: int
@@ -45,15 +45,15 @@ class Plan:
 
 
 # msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
-_DECODER = msgspec.json.Decoder(Asked)
+_DECODER = msgspec.json.Decoder(GrowthRequest)
 
 
-def written(asked: Asked) -> str:
+def written(asked: GrowthRequest) -> str:
     """The value of a button."""
     return msgspec.json.encode(asked).decode()
 
 
-def read(value: str) -> Asked:
+def read(value: str) -> GrowthRequest:
     """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
@@ -115,7 +115,7 @@ def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None
         )
 
 
-def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
+def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> GrowthPlan:
     """The plan of a growth; raises UserError if impossible."""
     name, changes = of.claim.name, anf.changes
     found = match(of.named, estate.volumes)
@@ -144,7 +144,7 @@ def plan_growth(estate: Estate, of: Claimed, size_bytes: int, anf: Anf) -> Plan:
     )
     cost = monthly_price(anf, pool.level, more) if more else 0.0
     costs = cost is None or cost > changes.approve_above
-    return Plan(
+    return GrowthPlan(
         size_of(of.claim), size_bytes, pool.name, free - more, before, after, cost,
         needs_approval=changes.approve == "always" or costs,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from bot.slack.messages import Subject
 GROWTH = "anf-growth"
 
 
-class Phase(StrEnum):
+class GrowthPhase(StrEnum):
     """The phase of a growth; from DONE on it has ended."""
 
     CHECKING = "checking"
@@ -66,7 +66,7 @@ class Growth(SQLModel, table=True):
     mibps_after: float | None = None
     cost: float | None = None
 
-    phase: str = Phase.CHECKING
+    phase: str = GrowthPhase.CHECKING
     since: datetime = Field(sa_type=Moment)
     trouble: str = ""
     obstacle: str = ""
@@ -83,7 +83,7 @@ class Growth(SQLModel, table=True):
     @property
     def is_waiting(self) -> bool:
         """Whether it has not started, so that it can be withdrawn."""
-        return self.phase in {Phase.CHECKING, Phase.ASKED}
+        return self.phase in {GrowthPhase.CHECKING, GrowthPhase.ASKED}
 
     @property
     def subject(self) -> Subject:

@@ -8,7 +8,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import foreign_claim, shows_cache
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.errors import NotAllowedError
-from bot.volumes.resources import Volume, same_id
+from bot.volumes.resources import AnfVolume, same_id
 
 _NFS_DRIVER = "nfs.csi.k8s.io"
 _ARM = "/subscriptions/"
@@ -33,10 +33,10 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Found:
+class MatchedVolume:
     """A volume; `is_moved` if its ARM id differs from the one in the PV."""
 
-    volume: Volume
+    volume: AnfVolume
     is_moved: bool = False
 
 
@@ -81,7 +81,7 @@ def refuse_foreign(of: Claimed, team: str, *, but_caches: bool = False) -> None:
         )
 
 
-def match(named: Named, volumes: Iterable[Volume]) -> Found | None:
+def match(named: Named, volumes: Iterable[AnfVolume]) -> MatchedVolume | None:
     """The volume that a PV names; after a move it is known by its path in the same account."""
     known = list(volumes)
     if not named.id:
@@ -90,20 +90,20 @@ def match(named: Named, volumes: Iterable[Volume]) -> Found | None:
             for each in known
             if each.path == named.path and named.address in each.addresses
         ]  # fmt: skip
-        return Found(exact[0]) if len(exact) == 1 else None
+        return MatchedVolume(exact[0]) if len(exact) == 1 else None
     for each in known:
         if is_of(named, each):
-            return Found(each)
+            return MatchedVolume(each)
     account = named.id.lower().partition("/capacitypools/")[0]
     alike = [
         each
         for each in known
         if each.path == named.path and each.id.lower().startswith(f"{account}/")
     ]
-    return Found(alike[0], is_moved=True) if len(alike) == 1 else None
+    return MatchedVolume(alike[0], is_moved=True) if len(alike) == 1 else None
 
 
-def is_known(named: Named, volumes: Iterable[Volume]) -> bool:
+def is_known(named: Named, volumes: Iterable[AnfVolume]) -> bool:
     """Whether a PV is on Azure NetApp Files: by its id, or by the addresses of known volumes.
 
     Any NFS server is named by an address and a path.
@@ -111,7 +111,7 @@ def is_known(named: Named, volumes: Iterable[Volume]) -> bool:
     return bool(named.id) or any(named.address in each.addresses for each in volumes)
 
 
-def is_of(named: Named, volume: Volume) -> bool:
+def is_of(named: Named, volume: AnfVolume) -> bool:
     """Whether a volume is the one that a PV names; another one may have taken its id since."""
     return same_id(volume.id, named.id) and named.path in {"", volume.path}
 

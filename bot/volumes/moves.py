@@ -10,7 +10,7 @@ from bot.cluster.resources import TRIDENT_VOLUMES, VOLUMES
 from bot.cluster.trident import TridentVolume
 from bot.errors import ClusterError
 from bot.volumes.matching import is_of, match, named_by
-from bot.volumes.resources import Volume, same_id
+from bot.volumes.resources import AnfVolume, same_id
 from bot.volumes.tables import MovedVolume
 
 # These are no longer bound to a PVC, and another PVC may have its name.
@@ -34,7 +34,7 @@ class Record:
 
 
 def moved_volumes(
-    cluster: Cluster, namespace: str, volumes: Sequence[Volume], now: datetime
+    cluster: Cluster, namespace: str, volumes: Sequence[AnfVolume], now: datetime
 ) -> list[MovedVolume] | None:
     """The moved volumes of a cluster; None while its PVs have not been read."""
     if not cluster.view.store(VOLUMES).synced:
@@ -100,10 +100,10 @@ def row_of(
 
 
 def _moved(
-    cluster: Cluster, volumes: Sequence[Volume]
+    cluster: Cluster, volumes: Sequence[AnfVolume]
 ) -> Iterator[tuple[PersistentVolume, str, str]]:
     """Trident's PVs of moved volumes, each with the id in the PV and the current id."""
-    known: Mapping[str, Volume] = {each.id.lower(): each for each in volumes}
+    known: Mapping[str, AnfVolume] = {each.id.lower(): each for each in volumes}
     for volume in cluster.view.all(VOLUMES):
         named = named_by(volume)
         if named is None or not named.id or volume.status.phase in _LEFT:

@@ -8,7 +8,7 @@ from bot.config import Settings
 from bot.controller import Controller
 from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding, VolumeChangeController
+from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.growth_card import GrowthRenderer
 from bot.volumes.growth_controller import GrowthController
@@ -19,7 +19,7 @@ from bot.volumes.sightings import PoolController
 
 def controllers(
     files: NetAppFiles,
-    deciding: Deciding,
+    deciding: ApprovalContext,
     clusters: Mapping[str, Cluster],
     settings: Callable[[], Settings],
 ) -> Sequence[Controller]:

@@ -11,7 +11,7 @@ from bot.config import Anf, Team
 from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
 from bot.slack.reading import closest
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.matching import Claimed, Found, claimed, is_known, is_of, match
+from bot.volumes.matching import Claimed, MatchedVolume, claimed, is_known, is_of, match
 from bot.volumes.moves import Record, Records
 from bot.volumes.resources import Estate, Pool, volume_place
 
@@ -27,7 +27,7 @@ class Row:
 
     cluster: str
     claimed: Claimed
-    found: Found | None
+    found: MatchedVolume | None
     record: Record | None = None
 
 
@@ -132,7 +132,7 @@ class VolumeReads:
         free = None if pool is None else pool.size_bytes - taken
         return Shown(self._row(cluster, of, found), pool, free)
 
-    def _row(self, cluster: str, of: Claimed, found: Found | None) -> Row:
+    def _row(self, cluster: str, of: Claimed, found: MatchedVolume | None) -> Row:
         if found is None or not found.is_moved:
             return Row(cluster, of, found)
         records = Records(self._clusters[cluster], self._files.configured.trident_namespace)
@@ -147,12 +147,12 @@ class VolumeReads:
             )
         return claimed(cluster, team.namespace)
 
-    def _locate(self, of: Claimed, deadline: Deadline) -> Found | None:
+    def _locate(self, of: Claimed, deadline: Deadline) -> MatchedVolume | None:
         place = volume_place(of.named.id, self._files.configured.subscription)
         if place is not None:
             volume = self._files.volume(place)
             if volume is not None and is_of(of.named, volume):
-                return Found(volume)
+                return MatchedVolume(volume)
         elif of.named.id:
             raise StorageError(
                 f"The volume of PVC {of.claim.name} is in another subscription.",

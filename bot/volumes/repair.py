@@ -21,8 +21,8 @@ from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.matching import Claimed
 from bot.volumes.repair_course import Enter
-from bot.volumes.repair_plan import Plan, plan_repair
-from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.volumes.repair_plan import RepairPlan, plan_repair
+from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 
 POLICY = "anf_change"
 
@@ -38,7 +38,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WakeAfterRepair:
     """The row to wake when a repair has ended."""
 
     kind: str = ""
@@ -47,7 +47,12 @@ class Waiting:
 
 
 def begin_repair(
-    session: Session, asker: Asker, plan: Plan, anf: Anf, now: datetime, then: Waiting | None = None
+    session: Session,
+    asker: Asker,
+    plan: RepairPlan,
+    anf: Anf,
+    now: datetime,
+    then: WakeAfterRepair | None = None,
 ) -> Repair:
     """Begins a repair that was approved together with the move that requires it.
 
@@ -55,9 +60,9 @@ def begin_repair(
     of which the repair's phase and `reason` give the outcome. It requests no approval.
     """
     row = _row(asker, plan, anf, now)
-    waiting = then or Waiting()
+    waiting = then or WakeAfterRepair()
     row.then_kind, row.then_id, row.then_lane = waiting.kind, waiting.id, waiting.lane
-    row.phase = Phase.PATCHING
+    row.phase = RepairPhase.PATCHING
     return _add(session, row, now)
 
 
@@ -94,11 +99,11 @@ class RepairService:
         self._files = files
         self._clusters = clusters
 
-    def plan(self, team: str, cluster: str, of: Claimed) -> Plan:
+    def plan(self, team: str, cluster: str, of: Claimed) -> RepairPlan:
         """What the repair would write, from Azure and the cluster; changes nothing."""
         return plan_repair(self._files, self._clusters[cluster], team, of)
 
-    def ask(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Repair:
+    def ask(self, session: Session, caller: Caller, plan: RepairPlan, now: datetime) -> Repair:
         """Requests a repair, which another person approves; raises UserError if impossible."""
         settings = self._settings()
         if settings.anf is None:
@@ -147,10 +152,10 @@ class RepairService:
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}
         record(session, actor, "anf.withdraw", (REPAIR, row.id), facts, at=now)
-        recording.record(session, row, Enter(Phase.WITHDRAWN), now)
+        recording.record(session, row, Enter(RepairPhase.WITHDRAWN), now)
 
 
-def _row(asker: Asker, plan: Plan, anf: Anf, now: datetime) -> Repair:
+def _row(asker: Asker, plan: RepairPlan, anf: Anf, now: datetime) -> Repair:
     return Repair(
         workspace_id=asker.workspace_id,
         team=plan.team,

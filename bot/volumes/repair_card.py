@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from sqlmodel import Session
 
 from bot.approvals import Approvals
-from bot.approvals.deciding import Asked, Deciding, deciding
+from bot.approvals.deciding import RequestSubject, RequestView, deciding
 from bot.config import Anf, Settings
 from bot.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.records import pool_of
 from bot.volumes.repair_course import RESTARTED_AT
-from bot.volumes.repair_plan import Plan, written
-from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.volumes.repair_plan import RepairPlan, written
+from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 
 GO, WITHDRAW = "anf.repair", "anf.repair-withdraw"
 _MEANS = (
@@ -22,20 +22,20 @@ _MEANS = (
     " snapshotted or deleted: that waits. Running pods keep running, and nothing else is changed."
 )
 _STATES = {
-    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
-    Phase.PATCHING: ("Writing Trident's record", Tone.WORKING),
-    Phase.RESTARTING: ("Restarting Trident's controller", Tone.WORKING),
-    Phase.ROLLING: ("Waiting for Trident's controller", Tone.WORKING),
-    Phase.CHECKING: ("Checking again", Tone.WORKING),
-    Phase.DONE: ("Repaired", Tone.GOOD),
-    Phase.FAILED: ("Failed", Tone.BAD),
-    Phase.DENIED: ("Denied", Tone.BAD),
-    Phase.EXPIRED: ("Expired", Tone.STOPPED),
-    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
+    RepairPhase.ASKED: ("Waiting for approval", Tone.WAITING),
+    RepairPhase.PATCHING: ("Writing Trident's record", Tone.WORKING),
+    RepairPhase.RESTARTING: ("Restarting Trident's controller", Tone.WORKING),
+    RepairPhase.ROLLING: ("Waiting for Trident's controller", Tone.WORKING),
+    RepairPhase.CHECKING: ("Checking again", Tone.WORKING),
+    RepairPhase.DONE: ("Repaired", Tone.GOOD),
+    RepairPhase.FAILED: ("Failed", Tone.BAD),
+    RepairPhase.DENIED: ("Denied", Tone.BAD),
+    RepairPhase.EXPIRED: ("Expired", Tone.STOPPED),
+    RepairPhase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
-def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
+def question(plan: RepairPlan, anf: Anf, *, is_trial: bool) -> Reply:
     """What a repair would write, with the button that requests it."""
     trial = "Dry run: nothing was changed, and no approval was requested."
     asks = "An approver other than you has to approve it. Everything is then checked again."
@@ -53,7 +53,7 @@ def question(plan: Plan, anf: Anf, *, is_trial: bool) -> Reply:
     return Reply(card=card, is_question=True)
 
 
-def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
+def document(what: RepairPlan | Repair, namespace: str, deployment: str) -> str:
     """The two patches, verbatim."""
     moment = "the time of the restart"
     if isinstance(what, Repair) and what.restart_at is not None:
@@ -71,10 +71,10 @@ def document(what: Plan | Repair, namespace: str, deployment: str) -> str:
     )
 
 
-def repair_card(row: Repair, asker: str, deciding: Deciding, shown_in: str) -> Card:
+def repair_card(row: Repair, asker: str, deciding: RequestView, shown_in: str) -> Card:
     """The card of a repair; in the channel of the request it can be withdrawn."""
-    state, tone = _STATES[Phase(row.phase)]
-    is_open = row.phase in {Phase.ASKED, Phase.FAILED} or row.is_live
+    state, tone = _STATES[RepairPhase(row.phase)]
+    is_open = row.phase in {RepairPhase.ASKED, RepairPhase.FAILED} or row.is_live
     return Card(
         title=f"Repair of PVC {row.claim_name}",
         state=state,
@@ -91,11 +91,11 @@ def _buttons(row: Repair, shown_in: str) -> Iterator[Button]:
         yield Button(WITHDRAW, "Withdraw", row.id)
 
 
-def _lines(row: Repair, deciding: Deciding) -> Iterator[Markup]:
+def _lines(row: Repair, deciding: RequestView) -> Iterator[Markup]:
     yield from deciding.lines
     if deciding.deciders:
         yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
-    if row.phase == Phase.ASKED:
+    if row.phase == RepairPhase.ASKED:
         yield plain(_MEANS)
     if row.trouble and row.is_live:
         yield join("*Late*: ", sentence(row.trouble), " Retrying.")
@@ -131,6 +131,6 @@ class RepairRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        asked = Asked(REPAIR, row.id, row.channel)
+        asked = RequestSubject(REPAIR, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
         return repair_card(row, asker, found, channel)

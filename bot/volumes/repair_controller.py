@@ -14,23 +14,23 @@ from bot.errors import ClusterError
 from bot.slack.messages import refresh_cards
 from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding
+from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.matching import named_by
 from bot.volumes.repair import digest_of
 from bot.volumes.repair_course import (
     NOTHING,
     RESTARTED_AT,
+    Decision,
     Enter,
     Fail,
-    Move,
+    RepairObserved,
     Restart,
-    Seen,
     Wait,
     WriteRecord,
     decide,
     stands_of,
 )
-from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 from bot.volumes.resources import same_id, volume_place
 
 SOON, _ROLLOUT = timedelta(seconds=2), timedelta(seconds=5)
@@ -47,7 +47,7 @@ class RepairController:
     def __init__(
         self,
         files: NetAppFiles,
-        deciding: Deciding,
+        deciding: ApprovalContext,
         clusters: Mapping[str, Cluster],
         settings: Callable[[], Settings],
     ) -> None:
@@ -62,7 +62,7 @@ class RepairController:
         if row is None or not row.is_live:
             return Step(None)
         now = self._world.clock.now()
-        if row.phase == Phase.ASKED:
+        if row.phase == RepairPhase.ASKED:
             return self._decided(row, now)
         cluster = self._clusters.get(row.cluster)
         if cluster is None:
@@ -71,7 +71,7 @@ class RepairController:
         again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
         return Step(again, lambda session: recording.record(session, row, move, now))
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(Repair, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
@@ -97,26 +97,26 @@ class RepairController:
         if approval is None:
             return
         if self._world.approvals.use(session, approval, digest_of(row), now):
-            recording.record(session, row, Enter(Phase.PATCHING), now)
+            recording.record(session, row, Enter(RepairPhase.PATCHING), now)
         else:
             refresh_cards(session, row.subject, live=False)
 
     def _refuse(self, session: Session, row: Repair, approval: Approval, now: datetime) -> None:
         match approval.phase:
             case ApprovalPhase.DENIED:
-                recording.record(session, row, Enter(Phase.DENIED), now)
+                recording.record(session, row, Enter(RepairPhase.DENIED), now)
             case ApprovalPhase.EXPIRED:
-                recording.record(session, row, Enter(Phase.EXPIRED), now)
+                recording.record(session, row, Enter(RepairPhase.EXPIRED), now)
             case _:
                 recording.record(session, row, Fail(approval.note, NOTHING), now)
 
-    def _look(self, cluster: Cluster, row: Repair) -> Seen:
+    def _look(self, cluster: Cluster, row: Repair) -> RepairObserved:
         """Reads the state live; Azure is read before the record is written and at the end."""
-        if row.phase in {Phase.RESTARTING, Phase.ROLLING}:
+        if row.phase in {RepairPhase.RESTARTING, RepairPhase.ROLLING}:
             found = cluster.get(DEPLOYMENTS, row.deployment, row.trident_namespace)
-            return Seen(deployment=found)
+            return RepairObserved(deployment=found)
         record = cluster.get(TRIDENT_VOLUMES, row.volume_name, row.trident_namespace)
-        return Seen(record=record, astray=self._astray(cluster, row))
+        return RepairObserved(record=record, astray=self._astray(cluster, row))
 
     def _astray(self, cluster: Cluster, row: Repair) -> str:
         """What has changed since the approval, as a sentence; empty if nothing has."""
@@ -135,16 +135,16 @@ class RepairController:
             return "The volume is now somewhere else in Azure."
         return ""
 
-    def _act(self, cluster: Cluster, row: Repair, move: Move) -> Move:
+    def _act(self, cluster: Cluster, row: Repair, move: Decision) -> Decision:
         """Carries a decision out; returns the decision to record."""
         try:
             match move:
                 case WriteRecord(version):
                     _write(cluster, row, version)
-                    return Enter(Phase.RESTARTING)
+                    return Enter(RepairPhase.RESTARTING)
                 case Restart():
                     _restart(cluster, row)
-                    return Enter(Phase.ROLLING)
+                    return Enter(RepairPhase.ROLLING)
                 case _:
                     return move
         except ClusterError as error:

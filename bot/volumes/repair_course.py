@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from bot.cluster.objects import find_condition
 from bot.cluster.services import Deployment
 from bot.cluster.trident import TridentVolume
-from bot.volumes.repair_tables import Phase, Repair
+from bot.volumes.repair_tables import Repair, RepairPhase
 from bot.volumes.resources import same_id
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
@@ -18,7 +18,7 @@ _AGAIN = "Request it again: `/anf repair PVC` shows the current state."
 
 
 @dataclass(frozen=True)
-class Seen:
+class RepairObserved:
     """The state of a repair: Trident's record, its Deployment, and what else has changed.
 
     `astray` says what has changed since the approval, as a sentence.
@@ -45,7 +45,7 @@ class Restart:
 class Enter:
     """The phase is done: enter the next one."""
 
-    phase: Phase
+    phase: RepairPhase
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,17 @@ class Fail:
     unblock: str = ""
 
 
-Move = WriteRecord | Restart | Enter | Wait | Fail
+Decision = WriteRecord | Restart | Enter | Wait | Fail
 
 
-def decide(row: Repair, seen: Seen, now: datetime) -> Move:
+def decide(row: Repair, seen: RepairObserved, now: datetime) -> Decision:
     """The next step of a repair that was approved."""
     match row.phase:
-        case Phase.PATCHING:
+        case RepairPhase.PATCHING:
             return _record(row, seen)
-        case Phase.RESTARTING:
+        case RepairPhase.RESTARTING:
             return _restart(row, seen)
-        case Phase.ROLLING:
+        case RepairPhase.ROLLING:
             return _rollout(row, seen, now)
         case _:
             return _check(row, seen)
@@ -82,13 +82,13 @@ def stands_of(row: Repair) -> str:
     """The state that a repair leaves if it ends in this phase, as a sentence."""
     record = f"TridentVolume {row.volume_name} has the new id of the volume"
     match row.phase:
-        case Phase.ASKED:
+        case RepairPhase.ASKED:
             return NOTHING
-        case Phase.PATCHING:
+        case RepairPhase.PATCHING:
             return (
                 NOTHING if row.rounds == 0 else "Trident was restarted. Nothing else was changed."
             )
-        case Phase.RESTARTING:
+        case RepairPhase.RESTARTING:
             return (
                 f"{record}, but Trident was not restarted and still uses the old id."
                 f" Restart it: `{_kubectl(row)} rollout restart deployment/{row.deployment}`."
@@ -97,7 +97,7 @@ def stands_of(row: Repair) -> str:
             return f"{record}, and a restart of Trident's controller was requested."
 
 
-def _record(row: Repair, seen: Seen) -> Move:
+def _record(row: Repair, seen: RepairObserved) -> Decision:
     stands = stands_of(row)
     if seen.astray:
         return Fail(seen.astray, stands, _AGAIN)
@@ -106,7 +106,7 @@ def _record(row: Repair, seen: Seen) -> Move:
         return Fail(missing, stands, _AGAIN)
     known = seen.record.config.internal_id
     if same_id(known, row.new_id):
-        return Enter(Phase.RESTARTING)
+        return Enter(RepairPhase.RESTARTING)
     if not same_id(known, row.old_id):
         return Fail(f"Trident's record was changed outside Quartermaster to id {known or 'none'}.",
                     stands, _AGAIN)  # fmt: skip
@@ -119,19 +119,19 @@ def _record(row: Repair, seen: Seen) -> Move:
     return WriteRecord(seen.record.metadata.resource_version)
 
 
-def _restart(row: Repair, seen: Seen) -> Move:
+def _restart(row: Repair, seen: RepairObserved) -> Decision:
     if seen.deployment is None:
         return _gone(row)
     mark = seen.deployment.spec.template.metadata.annotations.get(RESTARTED_AT, "")
-    return Enter(Phase.ROLLING) if _is_at_least(mark, row.restart_at) else Restart()
+    return Enter(RepairPhase.ROLLING) if _is_at_least(mark, row.restart_at) else Restart()
 
 
-def _rollout(row: Repair, seen: Seen, now: datetime) -> Move:
+def _rollout(row: Repair, seen: RepairObserved, now: datetime) -> Decision:
     deployment = seen.deployment
     if deployment is None:
         return _gone(row)
     if deployment.is_rolled_out:
-        return Enter(Phase.CHECKING)
+        return Enter(RepairPhase.CHECKING)
     progress = find_condition(deployment.status.conditions, "Progressing")
     is_told = deployment.status.observed_generation >= deployment.metadata.generation
     is_stuck = is_told and progress is not None and progress.reason == "ProgressDeadlineExceeded"
@@ -146,13 +146,13 @@ def _rollout(row: Repair, seen: Seen, now: datetime) -> Move:
     return Wait()
 
 
-def _check(row: Repair, seen: Seen) -> Move:
+def _check(row: Repair, seen: RepairObserved) -> Decision:
     if seen.astray:
         return Fail(seen.astray, stands_of(row), _AGAIN)
     if seen.record is None:
         return Fail(f"TridentVolume {row.volume_name} no longer exists.", stands_of(row), _AGAIN)
     is_right = same_id(seen.record.config.internal_id, row.new_id)
-    return Enter(Phase.DONE) if is_right else Enter(Phase.PATCHING)
+    return Enter(RepairPhase.DONE) if is_right else Enter(RepairPhase.PATCHING)
 
 
 def _gone(row: Repair) -> Fail:

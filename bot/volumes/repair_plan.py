@@ -12,7 +12,7 @@ from bot.volumes.moves import Record, Records
 from bot.volumes.reads import DEADLINE_SECONDS
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class RepairPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a repair would write. It is also the value of the button that requests it."""
 
     team: str = msgspec.field(name="t")
@@ -24,15 +24,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
-_DECODER = msgspec.json.Decoder(Plan)
+_DECODER = msgspec.json.Decoder(RepairPlan)
 
 
-def written(plan: Plan) -> str:
+def written(plan: RepairPlan) -> str:
     """The value of a button."""
     return msgspec.json.encode(plan).decode()
 
 
-def read(value: str) -> Plan:
+def read(value: str) -> RepairPlan:
     """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
@@ -42,7 +42,7 @@ def read(value: str) -> Plan:
         ) from None
 
 
-def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> Plan:
+def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) -> RepairPlan:
     """What a repair of a PVC would write; raises ConflictError if there is nothing to repair."""
     anf, name = files.configured, of.claim.name
     if not of.named.id:
@@ -61,7 +61,7 @@ def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) ->
             f"The volume of PVC {name} is where its PV says. There is nothing to repair."
         )
     old_id = _stale_id(cluster, anf, of, found.volume.id)
-    return Plan(
+    return RepairPlan(
         team=team,
         cluster=cluster.name,
         claim=name,

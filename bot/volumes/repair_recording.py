@@ -8,15 +8,21 @@ from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.due import wake
 from bot.slack.markup import Markup, code, join, person, plain, sentence
-from bot.slack.messages import Note, refresh_cards, say_once
-from bot.volumes.repair_course import NOTHING, Enter, Fail, Move, Wait
-from bot.volumes.repair_tables import REPAIR, Phase, Repair
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards
+from bot.volumes.repair_course import NOTHING, Decision, Enter, Fail, Wait
+from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 from bot.volumes.tables import MovedVolume
 
-_ENDS = {Phase.DONE, Phase.FAILED, Phase.DENIED, Phase.EXPIRED, Phase.WITHDRAWN}
+_ENDS = {
+    RepairPhase.DONE,
+    RepairPhase.FAILED,
+    RepairPhase.DENIED,
+    RepairPhase.EXPIRED,
+    RepairPhase.WITHDRAWN,
+}
 
 
-def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
+def record(session: Session, seen: Repair, move: Decision, now: datetime) -> None:
     """Updates the row, unless its phase has changed since it was `seen`."""
     row = session.get(Repair, seen.id)
     if row is None or not row.is_live or row.phase != seen.phase:
@@ -27,20 +33,20 @@ def record(session: Session, seen: Repair, move: Move, now: datetime) -> None:
             _enter(session, row, phase, now)
         case Fail(reason, stands, unblock):
             row.reason, row.stands, row.unblock = reason, stands, unblock
-            _enter(session, row, Phase.FAILED, now)
+            _enter(session, row, RepairPhase.FAILED, now)
         case Wait() | _:
             pass
     session.add(row)
     refresh_cards(session, row.subject, live=row.ended_at is None)
 
 
-def _enter(session: Session, row: Repair, phase: Phase, now: datetime) -> None:
+def _enter(session: Session, row: Repair, phase: RepairPhase, now: datetime) -> None:
     row.phase, row.since = phase, now
     match phase:
-        case Phase.RESTARTING:
+        case RepairPhase.RESTARTING:
             row.rounds += 1
             row.restart_at = now
-        case Phase.DONE:
+        case RepairPhase.DONE:
             _mend(session, row, now)
         case _:
             pass
@@ -65,8 +71,8 @@ def _end(session: Session, row: Repair, now: datetime) -> None:
     facts = {"pvc": row.claim_name, "outcome": row.phase}
     facts |= {"reason": row.reason, "stands": row.stands} if row.reason else {}
     record_audit(session, actor, "anf.repair_ended", (REPAIR, row.id), facts, at=now)
-    note = Note("ended", _said(row), owner=row.person)
-    say_once(session, row.subject, row.channel, note, now)
+    note = ThreadMessage("ended", _said(row), owner=row.person)
+    post_once(session, row.subject, row.channel, note, now)
     if row.then_kind:
         wake(session, row.then_kind, row.then_id, row.then_lane, now)
 
@@ -74,15 +80,15 @@ def _end(session: Session, row: Repair, now: datetime) -> None:
 def _said(row: Repair) -> tuple[Markup, ...]:
     name = code(row.claim_name)
     match row.phase:
-        case Phase.DONE:
+        case RepairPhase.DONE:
             words = join("Trident's record of ", name, " is repaired.")
-        case Phase.DENIED:
+        case RepairPhase.DENIED:
             words = join("The repair of ", name, plain(f" was denied. {NOTHING}"))
-        case Phase.EXPIRED:
+        case RepairPhase.EXPIRED:
             words = join("The repair of ", name, plain(f" was not decided in time. {NOTHING}"))
-        case Phase.WITHDRAWN:
+        case RepairPhase.WITHDRAWN:
             words = join("The repair of ", name, plain(f" was withdrawn. {NOTHING}"))
         case _:
             words = join("The repair of ", name, " failed. ", sentence(row.reason))
-    more = (sentence(row.stands), sentence(row.unblock)) if row.phase == Phase.FAILED else ()
+    more = (sentence(row.stands), sentence(row.unblock)) if row.phase == RepairPhase.FAILED else ()
     return (join(person(row.person), " ", words), *(each for each in more if each))

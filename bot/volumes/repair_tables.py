@@ -13,7 +13,7 @@ from bot.slack.messages import Subject
 REPAIR = "anf-repair"
 
 
-class Phase(StrEnum):
+class RepairPhase(StrEnum):
     """The phase of a repair; from DONE on it has ended."""
 
     ASKED = "asked"
@@ -65,7 +65,7 @@ class Repair(SQLModel, table=True):
     deployment: str
     asked_at: datetime = Field(sa_type=Moment)
 
-    phase: str = Phase.ASKED
+    phase: str = RepairPhase.ASKED
     since: datetime = Field(sa_type=Moment)
     restart_at: datetime | None = Field(default=None, sa_type=Moment)
     rounds: int = 0
@@ -87,7 +87,7 @@ class Repair(SQLModel, table=True):
     @property
     def is_waiting(self) -> bool:
         """Whether it has not started, so that it can be withdrawn."""
-        return self.phase == Phase.ASKED
+        return self.phase == RepairPhase.ASKED
 
     @property
     def subject(self) -> Subject:

@@ -72,7 +72,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Volume:
+class AnfVolume:
     """A volume.
 
     `path` is its mount path; it and `file_system` never change. `throughput_mibps` is the limit
@@ -98,7 +98,7 @@ class Volume:
         return PoolPlace(*self.place[:3])
 
 
-def is_settled(found: Pool | Volume) -> bool:
+def is_settled(found: Pool | AnfVolume) -> bool:
     """Whether Azure has no operation in progress on it."""
     return found.state.lower() in {"", "succeeded"}
 
@@ -108,9 +108,9 @@ class Estate:
     """All pools and volumes that the bot can see."""
 
     pools: tuple[Pool, ...]
-    volumes: tuple[Volume, ...]
+    volumes: tuple[AnfVolume, ...]
 
-    def inside(self, pool: Pool) -> tuple[Volume, ...]:
+    def inside(self, pool: Pool) -> tuple[AnfVolume, ...]:
         """The volumes of a pool."""
         return tuple(each for each in self.volumes if _alike(each.pool, pool.place))
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bot.volumes.resources import Pool, PoolPlace, Volume, VolumePlace
+from bot.volumes.resources import AnfVolume, Pool, PoolPlace, VolumePlace
 
 if TYPE_CHECKING:
     from azure.mgmt.netapp.models import CapacityPool
@@ -30,12 +30,12 @@ def pool_of(told: "CapacityPool") -> Pool:
     )
 
 
-def volume_of(told: "SdkVolume") -> Volume:
+def volume_of(told: "SdkVolume") -> AnfVolume:
     """A volume from the SDK's model; only some versions of the service report its usage."""
     has = told.properties
     account, pool, name = str(told.name).split("/")[:3]
     used = has.get("usedBytes")
-    return Volume(
+    return AnfVolume(
         id=str(told.id),
         place=VolumePlace(_group(told.id), account, pool, name),
         path=has.creation_token,

@@ -72,7 +72,7 @@ class PoolController:
 
         return Step(None, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Does nothing: outdated figures are shown as unknown where they are used."""
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from bot.access import Access, Place, Right, Role, UnknownPersonError, bound
+from bot.access import Access, ChannelPlace, Right, Role, UnknownPersonError, bound
 from bot.config import Circle, Settings, Team
 from bot.database.database import Database, Session
 from bot.errors import NotAllowedError, NotFoundError
@@ -154,7 +154,7 @@ def test_a_user_group_makes_its_people_members(database: Database, access: Acces
     assert (caller.team, caller.roles, caller.place) == (
         "team-b",
         frozenset({Role.MEMBER}),
-        Place.DIRECT,
+        ChannelPlace.DIRECT,
     )
 
 

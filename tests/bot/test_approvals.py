@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 from sqlmodel import select
 
-from bot.access import Access, Caller, Place, Role
+from bot.access import Access, Caller, ChannelPlace, Role
 from bot.approvals import (
     Approval,
     ApprovalController,
@@ -99,7 +99,7 @@ class Office:
 
 
 def caller(person: str, *roles: Role) -> Caller:
-    return Caller("T0QM", person, "C0TEAMA", Place.TEAM, "team-a", frozenset(roles))
+    return Caller("T0QM", person, "C0TEAMA", ChannelPlace.TEAM, "team-a", frozenset(roles))
 
 
 def words(error: QuartermasterError) -> str:

@@ -35,7 +35,7 @@ class Rows:
             self._changed.notify_all()
         return self._act(row_id)
 
-    def troubled(self, _session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, _session: Session, row_id: str, trouble: Trouble) -> None:
         with self._changed:
             self.troubles.append((row_id, trouble))
             self._changed.notify_all()
@@ -181,7 +181,7 @@ class Confused(Rows):
     """A controller that cannot even note that its step failed."""
 
     @override
-    def troubled(self, _session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, _session: Session, row_id: str, trouble: Trouble) -> None:
         raise KeyError(row_id)
 
 

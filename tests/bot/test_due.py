@@ -7,12 +7,12 @@ import pytest
 
 from bot import due
 from bot.database.database import Database, Session
-from bot.due import Claim, LostClaimError, Wanted
+from bot.due import Claim, ClaimQuery, LostClaimError
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
 SOON = NOW + timedelta(seconds=10)
-WANTED = Wanted(("run",), most=10, per_lane=10)
+WANTED = ClaimQuery(("run",), most=10, per_lane=10)
 
 
 def claim(database: Database, now: datetime = NOW, real: datetime = NOW) -> list[Claim]:
@@ -86,7 +86,7 @@ def test_unknown_kinds_and_full_lanes_are_left_alone(database: Database) -> None
         due.wake(session, "run", "z", "cluster:free", NOW)
 
     database.transaction(fill)
-    wanted = Wanted(("run",), most=10, per_lane=4, busy={"cluster:full": 4})
+    wanted = ClaimQuery(("run",), most=10, per_lane=4, busy={"cluster:full": 4})
     claims = database.transaction(lambda session: due.claim(session, wanted, NOW, NOW))
     assert [c.id for c in claims] == ["z"]
 
@@ -98,7 +98,7 @@ def test_a_crowded_lane_hides_nobody(database: Database) -> None:
         due.wake(session, "run", "alive", "cluster:alive", SOON)
 
     database.transaction(fill)
-    wanted = Wanted(("run",), most=10, per_lane=2, busy={"cluster:dead": 1})
+    wanted = ClaimQuery(("run",), most=10, per_lane=2, busy={"cluster:dead": 1})
     claims = database.transaction(lambda session: due.claim(session, wanted, SOON, NOW))
     assert [c.id for c in claims] == ["dead00", "alive"]
 

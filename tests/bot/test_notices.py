@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 from sqlmodel import Session, select
 
-from bot.access import Caller, Place
+from bot.access import Caller, ChannelPlace
 from bot.audit import AuditLine
 from bot.database.database import Database
-from bot.notices import Kind, Notice, Way, choose, tell, ways_of
+from bot.notices import Notice, NoticeKind, Way, choose, tell, ways_of
 from bot.slack.card import Button
 from bot.slack.markup import plain
-from bot.slack.messages import Message, Note, Subject, show_card
+from bot.slack.messages import Message, Subject, ThreadMessage, show_card
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 22, 12, tzinfo=UTC))
@@ -20,15 +20,19 @@ RUN = Subject("T0QM", "run", "lane")
 
 
 def caller(person: str) -> Caller:
-    return Caller("T0QM", person, "C0TEAMA", Place.TEAM, "team-a", frozenset())
+    return Caller("T0QM", person, "C0TEAMA", ChannelPlace.TEAM, "team-a", frozenset())
 
 
-def chooses(database: Database, person: str, way: Way, kinds: Iterable[Kind] = Kind) -> None:
+def chooses(
+    database: Database, person: str, way: Way, kinds: Iterable[NoticeKind] = NoticeKind
+) -> None:
     database.transaction(lambda session: choose(session, caller(person), way, kinds, NOW))
 
 
-def tells(database: Database, person: str, kind: Kind = Kind.IDLE, purpose: str = "idle") -> None:
-    note = Note(purpose, (plain("lane: its GPUs do nothing."), plain("Others wait.")),
+def tells(
+    database: Database, person: str, kind: NoticeKind = NoticeKind.IDLE, purpose: str = "idle"
+) -> None:
+    note = ThreadMessage(purpose, (plain("lane: its GPUs do nothing."), plain("Others wait.")),
                 broadcast=True, buttons=(Button("gpu.snooze", "Snooze", "lane"),))  # fmt: skip
 
     def work(session: Session) -> None:
@@ -74,9 +78,9 @@ def test_nobody_is_mentioned_who_chose_none(database: Database) -> None:
 
 
 def test_one_kind_is_told_otherwise_than_others(database: Database) -> None:
-    chooses(database, ALICE, Way.DM, [Kind.PREEMPTED])
+    chooses(database, ALICE, Way.DM, [NoticeKind.PREEMPTED])
     tells(database, ALICE)
-    tells(database, ALICE, Kind.PREEMPTED, "preempted-1")
+    tells(database, ALICE, NoticeKind.PREEMPTED, "preempted-1")
     assert [place for place, *_ in said(database)] == ["C0TEAMA", "C0TEAMA", ALICE]
 
 
@@ -96,9 +100,12 @@ def test_what_was_told_stays_told_once(database: Database) -> None:
 
 def test_last_choice_holds_and_is_recorded(database: Database) -> None:
     chooses(database, ALICE, Way.NONE)
-    chooses(database, ALICE, Way.DM, [Kind.IDLE, Kind.TIME])
+    chooses(database, ALICE, Way.DM, [NoticeKind.IDLE, NoticeKind.TIME])
     found = database.read(lambda session: ways_of(session, caller(ALICE)))
-    assert {kind for kind, way in found.items() if way is Way.DM} == {Kind.IDLE, Kind.TIME}
+    assert {kind for kind, way in found.items() if way is Way.DM} == {
+        NoticeKind.IDLE,
+        NoticeKind.TIME,
+    }
     assert set(found.values()) == {Way.DM, Way.NONE}
     lines = database.read(lambda session: session.exec(select(AuditLine)).all())
     assert [(line.verb, line.facts) for line in lines] == [

@@ -13,11 +13,11 @@ from bot.cluster.connection import Connection
 from bot.cluster.resources import JOBS, PVCS
 from bot.database.database import Database
 from bot.datasets.caches import shares
-from bot.datasets.caches.job import Place, claim_of, fill_job
+from bot.datasets.caches.job import JobTarget, claim_of, fill_job
 from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.caches.tables import Cache, Share, SharePhase
+from bot.datasets.caches.tables import Cache, CacheShare, SharePhase
 from bot.datasets.caches.users import standing
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import Version
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.datasets.caches.rows import add_cached
@@ -69,7 +69,9 @@ class Rig:
         self.cluster = cluster_of(plane)
         self.clock = Clock()
         clusters = {"default": self.cluster}
-        world = World(database, self.clock, lambda: SETTINGS, clusters, lambda text: f"/{text}")
+        world = ControllerContext(
+            database, self.clock, lambda: SETTINGS, clusters, lambda text: f"/{text}"
+        )
         self.controller = ShareController(world)
         self.cache: Cache = database.transaction(lambda s: add_cached(s, storage_class=CLASS))
         self.cluster.create(PVCS, claim_of(self.cache, INSTALLATION), NAMESPACE, is_strict=True)
@@ -86,7 +88,7 @@ class Rig:
 
         return self.database.transaction(work)
 
-    def becomes(self, share_id: str, phase: SharePhase) -> Share:
+    def becomes(self, share_id: str, phase: SharePhase) -> CacheShare:
         """Takes steps until the share is so."""
 
         def look() -> dict[str, str]:
@@ -106,8 +108,8 @@ class Rig:
 
         wait_for(done, f"{phase} of {CLASS}")
 
-    def get(self, share_id: str) -> Share:
-        return self.database.transaction(lambda session: session.get_one(Share, share_id))
+    def get(self, share_id: str) -> CacheShare:
+        return self.database.transaction(lambda session: session.get_one(CacheShare, share_id))
 
     def claim(self, namespace: str, name: str) -> Object:
         return self.api.get(CLAIMS, name, namespace) or {"status": {}}
@@ -180,7 +182,7 @@ def test_what_fills_a_cache_is_accepted_strictly(plane: ControlPlane, database: 
     strictly(PVCS, claim_of(cache, INSTALLATION))
     for shards in (1, 4):
         told = datasets.model_copy(update={"shards": shards})
-        job = fill_job(cache, version, told, SETTINGS.stores, Place(INSTALLATION, 3600))
+        job = fill_job(cache, version, told, SETTINGS.stores, JobTarget(INSTALLATION, 3600))
         assert strictly(JOBS, job).name == cache.job_name
 
 

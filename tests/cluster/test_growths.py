@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Caller, Place
+from bot.access import Access, Caller, ChannelPlace
 from bot.approvals import Approvals
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
 from bot.config import Settings
 from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding
+from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.growing import GrowthService
 from bot.volumes.growth_controller import GrowthController
-from bot.volumes.growth_plan import Asked, bytes_of
-from bot.volumes.growth_tables import Growth, Phase
+from bot.volumes.growth_plan import GrowthRequest, bytes_of
+from bot.volumes.growth_tables import Growth, GrowthPhase
 from bot.volumes.reads import VolumeReads
 from playground.arm.estate import TIB
 from playground.arm.trident import CLASS
@@ -62,7 +62,7 @@ class Rig:
         self.clusters = {"default": self.cluster}
         access = Access(lambda: self.settings)
         approvals = Approvals(lambda: self.settings, access)
-        deciding = Deciding(database, self.clock, access, approvals, nobody)
+        deciding = ApprovalContext(database, self.clock, access, approvals, nobody)
         self.service = GrowthService(self.files, self.clusters, approvals)
         self.controller = GrowthController(
             self.files, deciding, self.clusters, lambda: self.settings
@@ -89,14 +89,16 @@ class Rig:
             self.cluster.view.store(resource).replace(self.cluster.list(resource))
         reads = VolumeReads(self.files, self.clusters)
         _, mine = reads.find(self.settings.teams["team-a"], CLAIM, None)
-        asked = Asked(team="team-a", cluster="default", claim=CLAIM, size_bytes=bytes_of(size))
+        asked = GrowthRequest(
+            team="team-a", cluster="default", claim=CLAIM, size_bytes=bytes_of(size)
+        )
         who, now = caller(), self.clock.now()
         return self.database.transaction(lambda s: self.service.begin(s, who, asked, mine, now).id)
 
     def row(self, row_id: str) -> Growth:
         return self.database.transaction(lambda session: session.get_one(Growth, row_id))
 
-    def until(self, row_id: str, phase: Phase, obstacle: str = "") -> Growth:
+    def until(self, row_id: str, phase: GrowthPhase, obstacle: str = "") -> Growth:
         """Takes steps until it has come so far."""
 
         def is_there() -> bool:
@@ -113,7 +115,7 @@ def caller() -> Caller:
         workspace_id="T0QM",
         person=ERIN,
         channel=TEAM_A,
-        place=Place.TEAM,
+        place=ChannelPlace.TEAM,
         team="team-a",
         roles=frozenset(),
     )
@@ -136,16 +138,16 @@ def rig(
 
 def test_claim_grows_with_what_hinders_it(rig: Rig, arm: Arm) -> None:
     row_id = rig.grow("2Ti")
-    rig.until(row_id, Phase.WAITING)
+    rig.until(row_id, GrowthPhase.WAITING)
     assert rig.claim["spec"]["resources"]["requests"] == {"storage": "2Ti"}
     rig.problem = _BUSY
     rig.plays()
     rig.plays()
     types = [each["type"] for each in rig.claim["status"]["conditions"]]
     assert types == ["Resizing", "ControllerResizeError"]
-    rig.until(row_id, Phase.WAITING, f"ControllerResizeError: {_BUSY}")
+    rig.until(row_id, GrowthPhase.WAITING, f"ControllerResizeError: {_BUSY}")
     rig.problem = ""
     rig.plays()
     assert rig.claim["status"]["capacity"] == {"storage": "2Ti"}
-    row = rig.until(row_id, Phase.DONE)
+    row = rig.until(row_id, GrowthPhase.DONE)
     assert (row.reason, arm.estate.volumes[0].quota) == ("", 2 * TIB)

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from bot.config import Admission
-from bot.quotas.kueue_runs import dressed
+from bot.quotas.kueue_runs import queued
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
-from bot.training.kinds import KINDS, companions_of, kind_of_run
+from bot.training.kinds import KINDS, dependents_of, kind_of_run
 from bot.training.kinds.pods import owner_labels
 from bot.training.kinds.security import security_of
-from bot.training.queueing import dress_of
-from bot.training.spec import Entrance, RunSpec, Volume, spec_of, to_row
+from bot.training.queueing import queueing_of
+from bot.training.spec import CreatedVolume, Entrance, RunSpec, spec_of, to_row
 from bot.training.tables import Run
 from tests.bot.training.objects import run
 from tests.cluster.api import ApiError, wait_for
@@ -36,7 +36,7 @@ SPEC = RunSpec(
         VolumeMount("data", "/data", read_only=True),
         VolumeMount("out", "/out", read_only=False),
     ),
-    volumes=(Volume(storage_class="standard", size="100Gi", path="/mnt"),),
+    volumes=(CreatedVolume(storage_class="standard", size="100Gi", path="/mnt"),),
     time_limit_seconds=7200,
     code="acme/lane@3f2a9c1",
     service_account="trainer",
@@ -72,10 +72,10 @@ def test_every_kind_is_accepted_strictly(
     site.add(RUNTIMES, runtime("torch-distributed"))
     asked = row(kind, form, site.add_namespace())
     metadata = {"namespace": asked.namespace, "labels": owner_labels(asked, "installation-1")}
-    bodies = [(kind_of_run(asked).root, dressed(_manifest(asked), dress_of(asked)))]
+    bodies = [(kind_of_run(asked).root, queued(_manifest(asked), queueing_of(asked)))]
     bodies.extend(
         (each.resource, {"metadata": {"name": each.name, **metadata}, **each.body()})
-        for each in companions_of(asked)
+        for each in dependents_of(asked)
     )
     for resource, body in bodies:
         name = f"{resource.plural}.{resource.group}".rstrip(".")
@@ -96,7 +96,7 @@ def test_pods_keep_to_restricted(
     security = security_of(admission, privileged=False)
     spec = replace(spec_of(asked), security=security, service_account=None, priority=None)
     asked.spec = to_row(spec)
-    bodies = [each.body() for each in companions_of(asked) if each.resource.kind == "Deployment"]
+    bodies = [each.body() for each in dependents_of(asked) if each.resource.kind == "Deployment"]
     pods = [pod for body in (_manifest(asked), *bodies) for pod in _pods(body)]
     assert pods
     for pod in pods:
@@ -142,7 +142,7 @@ def test_an_mpi_job_waits_in_its_queue(site: Site) -> None:
     team = site.add_team("4")
     spec = replace(SPEC, kind="mpi", nodes=2)
     asked = run(spec=to_row(spec), namespace=team, queue=team)
-    site.api.create(MPIJOBS, dressed(_manifest(asked), dress_of(asked)), team)
+    site.api.create(MPIJOBS, queued(_manifest(asked), queueing_of(asked)), team)
     (workload,) = wait_for(lambda: site.api.list(WORKLOADS, team), "the Workload")
     (job,) = site.api.list(MPIJOBS, team)
     assert workload["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]

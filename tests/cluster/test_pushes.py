@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from bot.access import Caller, Place
+from bot.access import Caller, ChannelPlace
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
 from bot.database.database import Database
 from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.controller import World
-from bot.datasets.push_tables import Phase, Push
+from bot.datasets.controller import ControllerContext
+from bot.datasets.push_tables import Push, PushPhase
 from bot.datasets.pushes.controller import PushController
-from bot.datasets.pushes.plan import Wish
+from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.service import PushService
 from bot.training.makers import makers_of
 from tests.bot.datasets.rig import SETTINGS
@@ -50,7 +50,7 @@ class Rig:
         teams["team-a"]["namespace"] = self.team
         self.settings = type(SETTINGS).model_validate(SETTINGS.model_dump() | {"teams": teams})
         clusters = {"default": self.cluster}
-        world = World(
+        world = ControllerContext(
             database, self.clock, lambda: self.settings, clusters, lambda text: f"/{text}"
         )
         self.service = PushService(lambda: self.settings, clusters, lambda text: f"/{text}")
@@ -84,8 +84,8 @@ class Rig:
         kinds: tuple[Any, ...] = (PVCS, VOLUMES, STORAGE_CLASSES, SNAPSHOTS, SNAPSHOT_CLASSES)
         for resource in kinds:
             self.cluster.view.store(resource).replace(self.cluster.list(resource))
-        wish = Wish(claim, "/", "s3://lake/run-7/", snapshot=snapshot)
-        by = Caller(workspace_id="T0QM", person=ALICE, channel=TEAM_A, place=Place.TEAM,
+        wish = PushRequest(claim, "/", "s3://lake/run-7/", snapshot=snapshot)
+        by = Caller(workspace_id="T0QM", person=ALICE, channel=TEAM_A, place=ChannelPlace.TEAM,
                     team="team-a", roles=frozenset())  # fmt: skip
 
         def work(session: Session) -> str:
@@ -207,7 +207,7 @@ def test_a_snapshot_is_read_and_let_go(plane: ControlPlane, site: Site, database
     rig.stop(push_id)
     rig.until(lambda: rig.get(push_id).is_cleared, push_id)
     rig.until(lambda: not rig.left())  # the volume is released a moment after its claim is gone
-    assert rig.get(push_id).phase == Phase.FAILED
+    assert rig.get(push_id).phase == PushPhase.FAILED
     assert rig.api.get(TAKEN, "monday", rig.team) is not None
     rig.close()
 

@@ -11,13 +11,13 @@ from bot.clock import Clock
 from bot.cluster.claims import TRIDENT
 from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding
+from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.moves import Records
 from bot.volumes.repair import Asker, begin_repair
 from bot.volumes.repair_controller import RepairController
 from bot.volumes.repair_course import RESTARTED_AT
-from bot.volumes.repair_plan import Plan
-from bot.volumes.repair_tables import Phase, Repair
+from bot.volumes.repair_plan import RepairPlan
+from bot.volumes.repair_tables import Repair, RepairPhase
 from playground.arm.estate import GIB
 from playground.arm.trident import HOME
 from tests.arm import Arm
@@ -55,7 +55,7 @@ class Rig:
         clusters, clock = {"default": self.cluster}, Clock()
         access = Access(lambda: self.settings)
         approvals = Approvals(lambda: self.settings, access)
-        deciding = Deciding(database, clock, access, approvals, nobody)
+        deciding = ApprovalContext(database, clock, access, approvals, nobody)
         self.controller = RepairController(self.files, deciding, clusters, lambda: self.settings)
         self.clock = clock
 
@@ -63,7 +63,7 @@ class Rig:
         """A repair that was approved; its id."""
         anf = self.settings.anf
         assert anf is not None
-        plan = Plan(team="team-a", cluster="default", claim=CLAIM, volume_name=PV,
+        plan = RepairPlan(team="team-a", cluster="default", claim=CLAIM, volume_name=PV,
                     old_id=self.old, new_id=self.new)  # fmt: skip
         asker = Asker("T0QM", CAROL, TEAM_A, "team-a")
         return self.database.transaction(
@@ -128,7 +128,7 @@ def test_trident_is_told_and_started_anew(rig: Rig) -> None:
     assert Records(rig.cluster, HOME).of(PV).is_stale(rig.new)
     before = rig.trident.deployment["metadata"]["generation"]
     row = rig.until_it_ends(rig.begin())
-    assert (row.phase, row.reason) == (Phase.DONE, "")
+    assert (row.phase, row.reason) == (RepairPhase.DONE, "")
     assert (rig.trident.record(PV) or {})["config"] == {"internalID": rig.new, "version": "1"}
     deployment = rig.trident.deployment
     assert RESTARTED_AT in deployment["spec"]["template"]["metadata"]["annotations"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from bot.access import Caller, Place
+from bot.access import Caller, ChannelPlace
 from bot.clock import Clock
 from bot.cluster.resources import (
     PVCS,
@@ -21,11 +21,11 @@ from bot.cluster.resources import (
 )
 from bot.database.database import Database
 from bot.snapshots import restoring
-from bot.snapshots.controller import SnapshotController, World
+from bot.snapshots.controller import ControllerContext, SnapshotController
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restoring import RestoreService
-from bot.snapshots.service import SnapshotService, Wish
-from bot.snapshots.tables import Phase, Restore, RestorePhase, Snapshot
+from bot.snapshots.service import SnapshotRequest, SnapshotService
+from bot.snapshots.tables import Restore, RestorePhase, Snapshot, SnapshotPhase
 from tests.bot.ground import ALICE, TEAM_A
 from tests.bot.snapshots.rig import SETTINGS
 from tests.cluster.api import Object, wait_for
@@ -50,7 +50,7 @@ class Rig:
         teams["team-a"]["namespace"] = self.team
         self.settings = type(SETTINGS).model_validate(SETTINGS.model_dump() | {"teams": teams})
         clusters = {"default": self.cluster}
-        world = World(
+        world = ControllerContext(
             database, self.clock, lambda: self.settings, clusters, lambda text: f"/{text}"
         )
         self.snapshots = SnapshotService(lambda: self.settings, clusters, world.words)
@@ -71,12 +71,12 @@ class Rig:
         self.look()
         now = self.clock.now()
         return self.database.transaction(
-            lambda s: self.snapshots.take(s, caller(), Wish(CLAIM), now).id
+            lambda s: self.snapshots.take(s, caller(), SnapshotRequest(CLAIM), now).id
         )
 
     def restore(self, row_id: str) -> str:
         self.look()
-        wish, now = restoring.Wish("again"), self.clock.now()
+        wish, now = restoring.RestoreRequest("again"), self.clock.now()
 
         def work(session: Session) -> str:
             row = session.get_one(Snapshot, row_id)
@@ -120,7 +120,7 @@ def caller() -> Caller:
         workspace_id="T0QM",
         person=ALICE,
         channel=TEAM_A,
-        place=Place.TEAM,
+        place=ChannelPlace.TEAM,
         team="team-a",
         roles=frozenset(),
     )
@@ -139,7 +139,7 @@ def rig(plane: ControlPlane, site: Site, tmp_path: Path) -> Iterator[Rig]:
 
 def test_a_snapshot_is_restored_and_deleted(rig: Rig) -> None:
     row_id = rig.take()
-    rig.until(lambda: rig.found(row_id).phase == Phase.READY, taking=row_id)
+    rig.until(lambda: rig.found(row_id).phase == SnapshotPhase.READY, taking=row_id)
     row = rig.found(row_id)
     assert (row.size_bytes, row.snapshot_class, row.driver) == (2**30, CLASS, DRIVER)
     assert row.taken_at is not None
@@ -154,4 +154,4 @@ def test_a_snapshot_is_restored_and_deleted(rig: Rig) -> None:
     assert (claim["spec"]["dataSource"], claim["spec"]["dataSourceRef"]) == (source, source)
     rig.delete(row_id)
     rig.until(lambda: rig.found(row_id).is_cleared, taking=row_id)
-    assert (rig.found(row_id).phase, rig.api.list(TAKEN, rig.team)) == (Phase.DELETED, [])
+    assert (rig.found(row_id).phase, rig.api.list(TAKEN, rig.team)) == (SnapshotPhase.DELETED, [])

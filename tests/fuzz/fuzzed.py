@@ -19,9 +19,9 @@ from bot.slack.answers import Answers, draft_of
 from bot.slack.blocks import encoded
 from bot.slack.card import Button, Reply
 from bot.slack.client import SlackClient
-from bot.slack.incoming import Arrival, Desk, Incoming
+from bot.slack.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.listeners import ARRIVAL, bolt_app
-from bot.slack.reception import Reception
+from bot.slack.reception import RequestReceiver
 from playground.slack.limits import MESSAGE_TEXT, checked_blocks, checked_text
 from tests.fuzz.acts import CANARY, Act, Acts
 from tests.fuzz.judge import Changes, wrongs
@@ -42,7 +42,7 @@ _LOOKED_UP = 0.2
 class Listening:
     """A desk between Bolt and the real one, that keeps what was last said and answered."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Dispatcher) -> None:
         self._desk = desk
         self.heard: list[tuple[Incoming, Reply | None]] = []
 
@@ -72,7 +72,7 @@ class Figures:
 class Fuzzed:
     """Delivers batch after batch; a batch depends on the seed and its number alone."""
 
-    def __init__(self, found: Furnished, seed: int, desk: Desk | None = None) -> None:
+    def __init__(self, found: Furnished, seed: int, desk: Dispatcher | None = None) -> None:
         self.figures = Figures()
         self._found = found
         self._seed = seed
@@ -81,7 +81,9 @@ class Fuzzed:
         client = SlackClient("xoxb-nobody", "http://127.0.0.1:9/api/", "T0QM")
         names = ["qm", *found.office.application.registry.commands]
         # Nothing is sent: what would follow an acknowledgement is looked at here.
-        self._reception = Reception(bolt_app(names, None), self._desk, Answers(client, most=10**9))
+        self._reception = RequestReceiver(
+            bolt_app(names, None), self._desk, Answers(client, most=10**9)
+        )
 
     def close(self) -> None:
         """Ends it."""

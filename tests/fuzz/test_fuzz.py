@@ -15,7 +15,7 @@ from bot.slack.card import Reply
 from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
 from handlers.desk import Asked as AskedFor
-from handlers.desk import Desk
+from handlers.desk import CommandDispatcher
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
 from tests.fuzz.judge import Asked, Change, wrongs
@@ -59,7 +59,7 @@ class Lenient(Access):
         """Nothing."""
 
 
-class Breaking(Desk):
+class Breaking(CommandDispatcher):
     """Breaks where somebody asks for their runs."""
 
     @override
@@ -69,7 +69,7 @@ class Breaking(Desk):
         return super()._reply(session, incoming, asked)
 
 
-class Parrot(Desk):
+class Parrot(CommandDispatcher):
     """Says what it was told, secret or not."""
 
     @override
@@ -77,7 +77,7 @@ class Parrot(Desk):
         return Reply((plain(f"{incoming.words} {CANARY}"),))
 
 
-class Silent(Desk):
+class Silent(CommandDispatcher):
     """Has nothing to say where somebody asks for something to be done."""
 
     @override
@@ -85,15 +85,15 @@ class Silent(Desk):
         return None
 
 
-def made(office: Office, kind: type[Desk] = Desk) -> Desk:
+def made(office: Office, kind: type[CommandDispatcher] = CommandDispatcher) -> CommandDispatcher:
     app = office.application
     return kind(app.database, app.clock, app.registry, app.services)
 
 
-def lenient(office: Office) -> Desk:
+def lenient(office: Office) -> CommandDispatcher:
     app = office.application
     services = replace(app.services, access=Lenient(app.settings))
-    return Desk(app.database, app.clock, app.registry, services)
+    return CommandDispatcher(app.database, app.clock, app.registry, services)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def lenient(office: Office) -> Desk:
     ],
 )
 def test_desks_that_fail_people_are_found(
-    desk: Callable[[Office], Desk], wrong: str, tmp_path: Path, world: Served
+    desk: Callable[[Office], CommandDispatcher], wrong: str, tmp_path: Path, world: Served
 ) -> None:
     def all_batches(bad: Fuzzed) -> None:
         for number in range(10):

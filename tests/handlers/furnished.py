@@ -19,9 +19,8 @@ from bot.datasets.tables import Dataset
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.revert_tables import Revert
 from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import Phase as SnapshotPhase
-from bot.snapshots.tables import Restore, Snapshot
-from bot.training.tables import LogFollow, Phase, Run, RunOffer
+from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
+from bot.training.tables import LogFollow, Run, RunOffer, RunPhase
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growth_tables import Growth
 from bot.volumes.repair_tables import Repair
@@ -211,11 +210,11 @@ def _age(session: Session) -> None:
     now = datetime.now(UTC)
     for run in session.scalars(select(Run)):
         if run.name in {"lane", "nb"}:
-            run.phase, run.since, run.started_at = Phase.RUNNING, now, now
+            run.phase, run.since, run.started_at = RunPhase.RUNNING, now, now
         if run.name == "nb":
             run.until = now + timedelta(hours=8)
         if run.name == "old":
-            run.phase, run.ended_at = Phase.SUCCEEDED, now
+            run.phase, run.ended_at = RunPhase.SUCCEEDED, now
         session.add(run)
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 
 from bot.database.database import Session
-from bot.datasets.tables import Phase, Version
+from bot.datasets.tables import Version, VersionPhase
 from tests.handlers.office import ALICE, BOB, DATASETS, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
 from tests.playground.cluster.served import Served
 
@@ -27,7 +27,7 @@ def recorded(desk: Office) -> None:
 
     def work(session: Session) -> None:
         version = session.exec(select(Version)).one()
-        version.phase, version.ended_at = Phase.READY, version.asked_at
+        version.phase, version.ended_at = VersionPhase.READY, version.asked_at
         version.digest, version.objects, version.size_bytes = DIGEST, 627_615, 45_000_000_000
         session.add(version)
 

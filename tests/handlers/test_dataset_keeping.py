@@ -10,7 +10,7 @@ from sqlmodel import select
 
 from bot import holds
 from bot.database.database import Session
-from bot.datasets.caches.tables import CACHE, Cache, Orphan, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, Orphan
 from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.handlers.office import (
@@ -82,12 +82,12 @@ def test_evicting_asks_with_numbers_first(desk: Office) -> None:
     cache_id = cached(desk)
     for _ in range(2):  # A question did nothing, so that it may be put again.
         assert later(desk, ALICE, TEAM_A, "/dataset evict chest-xray@v3") == QUESTION
-    assert row(desk, cache_id).wanted == Wanted.READY
+    assert row(desk, cache_id).wanted == CacheIntent.READY
     assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id) == (
         "Evicting `chest-xray@v3` from standard. Its use is checked once more before"
         " anything is deleted.\n`/dataset cache chest-xray@v3 --class standard` caches it again."
     )
-    assert row(desk, cache_id).wanted == Wanted.EVICT
+    assert row(desk, cache_id).wanted == CacheIntent.EVICT
     assert desk.clicks(ALICE, TEAM_A, "dataset.evict", cache_id).splitlines()[0] == (
         "chest-xray@v3 on standard is being evicted."
     )
@@ -121,7 +121,7 @@ def test_a_click_counts_for_the_caches_team(desk: Office) -> None:
     assert desk.clicks(BOB, TEAM_B, "dataset.evict", cache_id) == ("This cache was not found.")
     said = desk.clicks(CAROL, TEAM_B, "dataset.evict", cache_id)
     assert said.startswith("Evicting `chest-xray@v3` from standard.")
-    assert row(desk, cache_id).wanted == Wanted.EVICT
+    assert row(desk, cache_id).wanted == CacheIntent.EVICT
 
 
 def test_pins_have_owner_reason_and_end(desk: Office) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from bot.quotas.tables import Override
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from handlers.desk import AGAIN
 from tests.handlers.office import ALICE, CAROL, ERIN, TEAM_A, Office, opened, question
 from tests.handlers.test_train import newest, work
@@ -46,7 +46,7 @@ def session_runs(office: Office) -> Run:
 
     def begin(session: Session) -> None:
         row = session.scalars(select(Run).order_by(col(Run.id).desc())).one()
-        row.phase, row.since = Phase.RUNNING, office.application.clock.now()
+        row.phase, row.since = RunPhase.RUNNING, office.application.clock.now()
         row.until = row.since + timedelta(hours=8)
 
     office.application.database.transaction(begin)

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 
 from bot.database import schema
 from bot.training.kinds.interactive import door_name
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from tests.handlers.office import ALICE, BOB, CAROL, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office
 from tests.handlers.test_train import later, newest
 from tests.playground.cluster.served import Served
@@ -39,7 +39,7 @@ def run(office: Office, served: Served) -> Run:
 def _starts(session: Session, office: Office) -> None:
     row = session.scalars(select(Run).order_by(col(Run.id).desc())).first()
     assert row is not None
-    row.phase, row.since = Phase.RUNNING, office.application.clock.now()
+    row.phase, row.since = RunPhase.RUNNING, office.application.clock.now()
     row.until = row.since + timedelta(hours=8)
 
 

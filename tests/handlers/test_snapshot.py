@@ -8,7 +8,7 @@ from sqlmodel import Session, select
 
 from bot.cluster.resources import SNAPSHOTS
 from bot.cluster.snapshots import VolumeSnapshot
-from bot.snapshots.tables import Phase, Restore, Snapshot
+from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
 from playground.cluster.cluster import Cluster
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
 from playground.cluster.story import claim, snapshot_class, storage_class
@@ -58,7 +58,7 @@ def ready(desk: Office) -> Snapshot:
     def work(session: object) -> None:
         assert hasattr(session, "get_one")
         found = session.get_one(Snapshot, row.id)
-        found.phase, found.taken_at, found.uid = Phase.READY, found.asked_at, "uid"
+        found.phase, found.taken_at, found.uid = SnapshotPhase.READY, found.asked_at, "uid"
         found.size_bytes = 2**40
 
     desk.application.database.transaction(work)
@@ -83,7 +83,7 @@ def taken(desk: Office, row: Snapshot, world: Cluster) -> None:
     def work(session: Session) -> None:
         there, found = session.get_one(Snapshot, row.id), seen()
         assert found is not None
-        there.phase, there.uid = Phase.READY, found.uid
+        there.phase, there.uid = SnapshotPhase.READY, found.uid
         there.taken_at = found.status.creation_time
 
     desk.application.database.transaction(work)

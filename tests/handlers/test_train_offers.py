@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from bot import holds
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.database.database import Session
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.tables import Dataset, Version
 from bot.training import offers
 from bot.training.tables import Run, RunOffer
@@ -267,7 +267,7 @@ def test_a_run_whose_cache_went_is_offered_again(desk: Office) -> None:
     def end(session: Session) -> None:
         run, cache = session.exec(select(Run)).one(), session.exec(select(Cache)).one()
         run.phase, run.ended_at = "succeeded", now
-        cache.wanted, cache.phase, cache.ended_at = Wanted.EVICT, "evicted", now
+        cache.wanted, cache.phase, cache.ended_at = CacheIntent.EVICT, "evicted", now
 
     do(desk, end)
     again = desk.says(ALICE, TEAM_A, "/train resubmit lane").splitlines()

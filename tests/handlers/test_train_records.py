@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from tests.handlers.office import ALICE, BOB, DAN, TEAM_A, TEAM_B, Office
 
 BEGAN = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
@@ -22,7 +22,7 @@ def ran(office: Office, name: str, gpus: int, **lasted: float) -> None:
     run = Run(
         workspace_id="T0QM", team="team-a", name=name, number=1, person=ALICE, channel=TEAM_A,
         cluster="default", namespace="team-a", queue="team-a", job_name=name, spec=spec,
-        asked_at=BEGAN, since=ended, started_at=BEGAN, ended_at=ended, phase=Phase.SUCCEEDED,
+        asked_at=BEGAN, since=ended, started_at=BEGAN, ended_at=ended, phase=RunPhase.SUCCEEDED,
     )  # fmt: skip
     office.application.database.transaction(lambda session: session.add(run))
 

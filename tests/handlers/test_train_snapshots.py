@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.snapshots.tables import Phase, Restore, Snapshot
-from bot.training.tables import Phase as Running
+from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
 from bot.training.tables import Run
+from bot.training.tables import RunPhase as Running
 from playground.cluster.story import snapshot_class
 from tests.handlers.office import ALICE, BOB, ERIN, TEAM_A, TEAM_B, Office, opened
 from tests.playground.cluster.served import Served
@@ -41,7 +41,7 @@ def has_ended(desk: Office) -> Snapshot:
             storage_class="standard", driver="csi.playground", capacity_bytes=2**40,
             name=f"imagenet-{run.id[-10:]}", run_id=run.id, run=run.reference, uid="uid",
             data=[["chest-xray@v3", "sha256:0a1b"]], asked_at=run.asked_at, since=run.asked_at,
-            phase=Phase.READY, taken_at=run.asked_at, size_bytes=2**40,
+            phase=SnapshotPhase.READY, taken_at=run.asked_at, size_bytes=2**40,
         )  # fmt: skip
         session.add(row)
         return row

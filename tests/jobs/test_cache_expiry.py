@@ -11,9 +11,9 @@ from sqlmodel import Session, col, select
 from bot.config import Settings
 from bot.controller import Loop, Step, Trouble
 from bot.database.database import Database
-from bot.datasets.caches.looking import Use
-from bot.datasets.caches.sweep import Seen, look_through, sweep
-from bot.datasets.caches.tables import SWEEP, Cache, Wanted
+from bot.datasets.caches.looking import ClaimUse
+from bot.datasets.caches.sweep import CacheUsage, look_through, sweep
+from bot.datasets.caches.tables import SWEEP, Cache, CacheIntent
 from bot.schedule import ScheduleRun
 from bot.slack.messages import Message
 from jobs import cache_expiry
@@ -45,12 +45,12 @@ class Sweeping:
 
         def save(session: Session) -> None:
             cache_id = session.exec(select(Cache.id)).one()
-            uses = {cache_id: Use(now, "pod evening", ("Pod evening mounts it.",))}
-            sweep(session, Seen(row_id, uses if is_used else {}, {}), self._policy, now)
+            uses = {cache_id: ClaimUse(now, "pod evening", ("Pod evening mounts it.",))}
+            sweep(session, CacheUsage(row_id, uses if is_used else {}, {}), self._policy, now)
 
         return Step(None, save)
 
-    def troubled(self, _session: Session, _row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, _session: Session, _row_id: str, trouble: Trouble, /) -> None:
         raise AssertionError(trouble.sentence)
 
 
@@ -81,7 +81,7 @@ def test_a_month_of_sweeps_over_a_clock_change(database: Database) -> None:
             table.look_at_all()
         assert sum(loop.run_due() for loop in loops) == 1
         cache = database.read(lambda session: session.exec(select(Cache)).one())
-        if cache.wanted == Wanted.EVICT and marked_at is None:
+        if cache.wanted == CacheIntent.EVICT and marked_at is None:
             marked_at = clock.moment
     assert marked_at == LAST_USE.astimezone(UTC) + timedelta(days=1)
     assert marked_at.astimezone(BERLIN).hour == LAST_USE.hour + 1

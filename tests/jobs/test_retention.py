@@ -43,7 +43,7 @@ Fill = Callable[[Session, str, datetime], None]
 
 def fill_due(session: Session, name: str, at: datetime) -> None:
     due.wake(session, "run", name, "cluster:default", at)
-    (held,) = due.claim(session, due.Wanted(("run",), 1, 1), at, at)
+    (held,) = due.claim(session, due.ClaimQuery(("run",), 1, 1), at, at)
     due.settle(session, held, None, at)
 
 
@@ -161,7 +161,7 @@ def test_a_row_that_was_removed_wakes_again(database: Database) -> None:
 
     database.transaction(sleep)
     claimed = database.transaction(
-        lambda session: due.claim(session, due.Wanted(("run",), 8, 8), BEGIN, BEGIN)
+        lambda session: due.claim(session, due.ClaimQuery(("run",), 8, 8), BEGIN, BEGIN)
     )
     assert [each.id for each in claimed] == ["a", "b"]
 

@@ -32,12 +32,12 @@ from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding, VolumeChangeController
-from bot.volumes.changes.service import Asked, ChangeService
-from bot.volumes.changes.tables import Phase, VolumeChange
+from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.service import ChangeButton, ChangeService
+from bot.volumes.changes.tables import ChangePhase, VolumeChange
 from bot.volumes.matching import Claimed, named_by
 from bot.volumes.operations import Operations
-from bot.volumes.resources import Pool, PoolPlace, Volume, VolumePlace, is_settled
+from bot.volumes.resources import AnfVolume, Pool, PoolPlace, VolumePlace, is_settled
 from tests.bot.quotas.people import START, TEAM_A, meet
 from tests.bot.volumes.test_reads import KUBECONFIG
 
@@ -100,13 +100,15 @@ class Live:
         self._service = ChangeService(
             self.files, clusters, self._database, self._approvals, self.clock
         )
-        deciding = Deciding(self._database, self.clock, self._access, self._approvals, _nobody)
+        deciding = ApprovalContext(
+            self._database, self.clock, self._access, self._approvals, _nobody
+        )
         controller = VolumeChangeController(self.files, deciding, clusters, lambda: self._settings)
         self._loop = Loop(self._database, self.clock, [controller])
         self._do(meet)
 
     @property
-    def volume(self) -> Volume:
+    def volume(self) -> AnfVolume:
         """The volume as Azure has it, in whichever of the two pools it is."""
         for pool in (self.at.pool, self.at.lower_pool):
             found = self.files.volume(self.place._replace(pool=pool))
@@ -121,13 +123,13 @@ class Live:
         assert found is not None, f"there is no pool {self.at.lower_pool}"
         return found
 
-    def change(self, asked: Asked) -> str:
+    def change(self, asked: ChangeButton) -> str:
         """Has a change in force for a while; the id of its row."""
         row_id = self.begin(asked)
-        self.until(row_id, lambda row: row.phase == Phase.HELD)
+        self.until(row_id, lambda row: row.phase == ChangePhase.HELD)
         return row_id
 
-    def begin(self, asked: Asked) -> str:
+    def begin(self, asked: ChangeButton) -> str:
         """Asks for a change; the id of its row. No pool may grow for it."""
         plan = self._service.plan(asked, self._of)[0]
         assert plan.growth_bytes == 0, "a pool would have to grow for this: give it room"
@@ -158,7 +160,7 @@ class Live:
             self._service.give_back(session, by, row, self.clock.now())
 
         self._do(work)
-        self.until(row_id, lambda row: row.phase == Phase.RETURNED)
+        self.until(row_id, lambda row: row.phase == ChangePhase.RETURNED)
 
     def later(self, length: timedelta) -> None:
         """Lets time pass."""
@@ -166,7 +168,7 @@ class Live:
         self._wait_for(lambda: self.clock.now() >= end)
 
     @contextmanager
-    def leaves_it_as_it_is(self) -> Iterator[Volume]:
+    def leaves_it_as_it_is(self) -> Iterator[AnfVolume]:
         """Brings the volume to its pool and throughput of before, whatever happens meanwhile."""
         before = self.volume
         pool = self.files.pool(PoolPlace(*before.place[:3]))
@@ -188,7 +190,7 @@ class Live:
         except LookupError:
             return False
 
-    def _move_back(self, before: Volume, pool_id: str) -> None:
+    def _move_back(self, before: AnfVolume, pool_id: str) -> None:
         there = self.volume
         if there.place.pool.lower() != before.place.pool.lower():
             Operations(self.files).move(there.place, pool_id)
@@ -238,7 +240,7 @@ def opened(
         yield live
 
 
-def _claimed(volume: Volume) -> Claimed:
+def _claimed(volume: AnfVolume) -> Claimed:
     """A PVC on the volume, whose PV somebody wrote by hand."""
     owner = ClaimReference(namespace="team-a", name=CLAIM, uid="uid-live")
     nfs = NfsSource(server=volume.addresses[0], path=f"/{volume.path}")

@@ -6,19 +6,21 @@ from typing import Any
 import pytest
 
 from bot.volumes.anf import Deadline
-from bot.volumes.changes.service import Asked
-from bot.volumes.changes.tables import Kind
-from bot.volumes.resources import Volume
+from bot.volumes.changes.service import ChangeButton
+from bot.volumes.changes.tables import ChangeKind
+from bot.volumes.resources import AnfVolume
 from tests.live.azure import CLAIM, Live
 
 _WHILE = 3600
 
 
-def asked(kind: Kind, **more: Any) -> Asked:
-    return Asked(team="team-a", cluster="default", claim=CLAIM, kind=kind, seconds=_WHILE, **more)
+def asked(kind: ChangeKind, **more: Any) -> ChangeButton:
+    return ChangeButton(
+        team="team-a", cluster="default", claim=CLAIM, kind=kind, seconds=_WHILE, **more
+    )
 
 
-def is_as(before: Volume, now: Volume) -> bool:
+def is_as(before: AnfVolume, now: AnfVolume) -> bool:
     """Whether it has its place and its throughput again; what is in it may change."""
     return (before.id, before.level, before.throughput_mibps, before.quota_bytes) == (
         now.id, now.level, now.throughput_mibps, now.quota_bytes,
@@ -40,7 +42,7 @@ def test_volume_and_pools_are_read(live: Live) -> None:
 def test_throughput_is_set_and_given_back(live: Live) -> None:
     with live.leaves_it_as_it_is() as before:
         mibps = (before.throughput_mibps or 0) - 1
-        row_id = live.change(asked(Kind.THROUGHPUT, mibps=mibps))
+        row_id = live.change(asked(ChangeKind.THROUGHPUT, mibps=mibps))
         assert live.volume.throughput_mibps == mibps
         assert live.volume.id == before.id
         live.give_back(row_id)
@@ -50,7 +52,7 @@ def test_throughput_is_set_and_given_back(live: Live) -> None:
 def test_level_is_lowered_and_given_back(live: Live) -> None:
     with live.leaves_it_as_it_is() as before:
         lower = live.lower
-        row_id = live.change(asked(Kind.LEVEL, level=lower.level, pool=lower.name))
+        row_id = live.change(asked(ChangeKind.LEVEL, level=lower.level, pool=lower.name))
         there = live.volume
         assert there.level == lower.level
         assert (there.path, there.file_system) == (before.path, before.file_system)
@@ -64,7 +66,7 @@ def test_what_is_broken_off_is_put_back(live: Live) -> None:
 
     def is_broken_off() -> None:
         with live.leaves_it_as_it_is():
-            row_id = live.begin(asked(Kind.LEVEL, level=lower.level, pool=lower.name))
+            row_id = live.begin(asked(ChangeKind.LEVEL, level=lower.level, pool=lower.name))
             live.until(row_id, lambda row: bool(row.operation))
             raise KeyboardInterrupt
 

@@ -18,7 +18,7 @@ from bot.datasets.caches.tables import Cache, Orphan
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.levels import monthly_price
 from bot.volumes.matching import match, named_by
-from bot.volumes.resources import Volume
+from bot.volumes.resources import AnfVolume
 
 # The step that queries Azure has 30 s in total.
 _DEADLINE_SECONDS = 15.0
@@ -30,7 +30,7 @@ _DELETE = (
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownVolumes:
     """What tells to whom a volume belongs.
 
     `volumes` are PersistentVolumes by the ANF volume that each refers to, `made` are caches by the
@@ -79,7 +79,7 @@ class AnfOrphans:
         """Deletes nothing: only people can see who mounts a volume."""
         return ["The bot does not delete volumes of Azure NetApp Files."]
 
-    def _known(self, cluster: Cluster, there: Sequence[Volume]) -> _Known:
+    def _known(self, cluster: Cluster, there: Sequence[AnfVolume]) -> _KnownVolumes:
         volumes = cluster.list(VOLUMES)
         naming: dict[str, list[PersistentVolume]] = {}
         for volume in volumes:
@@ -87,7 +87,7 @@ class AnfOrphans:
             found = match(named, there) if named is not None else None
             if found is not None:
                 naming.setdefault(found.volume.id, []).append(volume)
-        return _Known(
+        return _KnownVolumes(
             naming,
             self._database.read(_made_for_caches),
             frozenset(_makers(volumes)),
@@ -111,7 +111,7 @@ def _made_for_caches(session: Session) -> Mapping[str, str]:
     return dict(rows.all())
 
 
-def _why(volume: Volume, known: _Known) -> Iterator[str]:
+def _why(volume: AnfVolume, known: _KnownVolumes) -> Iterator[str]:
     """Why a volume counts as left over; one sentence or none."""
     named = known.volumes.get(volume.id, ())
     if named:
@@ -133,7 +133,7 @@ def _is_over(volume: PersistentVolume) -> bool:
     return volume.status.phase == _FAILED or (volume.status.phase == _RELEASED and keeps)
 
 
-def _orphan(volume: Volume, cluster: str, why: str, anf: Anf, now: datetime) -> Orphan:
+def _orphan(volume: AnfVolume, cluster: str, why: str, anf: Anf, now: datetime) -> Orphan:
     place = volume.place
     return Orphan(
         workspace_id="",

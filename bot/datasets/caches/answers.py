@@ -6,8 +6,8 @@ from datetime import timedelta
 from bot.datasets.caches.card import kept
 from bot.datasets.caches.cost import Estimate, said_by
 from bot.datasets.caches.plan import written
-from bot.datasets.caches.service import Found, Offer
-from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.service import CacheFound, CacheOffer
+from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Reply
@@ -19,7 +19,7 @@ CONFIRM = "dataset.cache"
 Words = Callable[[str], str]
 
 
-def offered(offer: Offer) -> Reply:
+def offered(offer: CacheOffer) -> Reply:
     """What a cache costs, with the button that creates it; nothing has started yet."""
     card = Card(
         title=f"Cache {offer.estimate.version.reference}?",
@@ -29,7 +29,7 @@ def offered(offer: Offer) -> Reply:
     return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
 
 
-def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
+def costs(offer: CacheOffer) -> tuple[tuple[str, Markup], ...]:
     """What a cache costs, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate
     version = estimate.version
@@ -48,7 +48,7 @@ def costs(offer: Offer) -> tuple[tuple[str, Markup], ...]:
     )  # fmt: skip
 
 
-def told(found: Found, words: Words) -> Reply:
+def told(found: CacheFound, words: Words) -> Reply:
     """The answer for a cache that is new, being copied, or ready."""
     cache = found.cache
     if found.is_new:
@@ -59,7 +59,7 @@ def told(found: Found, words: Words) -> Reply:
                 join("Its card in this channel shows the progress. ", undo, " undoes it."),
             )
         )
-    if cache.phase == Phase.READY:
+    if cache.phase == CachePhase.READY:
         return Reply(_ready(found, words))
     lines = [join(f"{cache.reference} is already being cached on {cache.storage_class}, requested"
                   " by ", person(cache.person), f": {_far(cache)}")]  # fmt: skip
@@ -67,7 +67,7 @@ def told(found: Found, words: Words) -> Reply:
     return Reply(tuple(lines))
 
 
-def _ready(found: Found, words: Words) -> tuple[Markup, ...]:
+def _ready(found: CacheFound, words: Words) -> tuple[Markup, ...]:
     cache = found.cache
     use = code(words(f"train submit NAME --data {cache.reference}:/data"))
     lines = [
@@ -82,7 +82,7 @@ def _ready(found: Found, words: Words) -> tuple[Markup, ...]:
     return tuple(lines)
 
 
-def _joined(found: Found) -> str:
+def _joined(found: CacheFound) -> str:
     follows = "Its card in this channel shows the progress."
     if not found.added:
         return follows
@@ -90,9 +90,9 @@ def _joined(found: Found) -> str:
 
 
 def _far(cache: Cache) -> str:
-    if cache.phase == Phase.FILLING:
+    if cache.phase == CachePhase.FILLING:
         return f"{cache.files_done:,} of {files(cache.objects)} copied."
-    if cache.phase == Phase.ARRANGING:
+    if cache.phase == CachePhase.ARRANGING:
         return "its files are copied and are being arranged."
     return "copying has not started yet."
 
@@ -107,7 +107,7 @@ def _room(estimate: Estimate) -> str:
     return f"{capacity(estimate.free)}{whole} ({said_by(estimate.source)})"
 
 
-def _of_boost(offer: Offer) -> Iterator[Markup]:
+def _of_boost(offer: CacheOffer) -> Iterator[Markup]:
     """What people must know about a boost before they request it."""
     boost = offer.boost
     if boost is None:
@@ -127,7 +127,7 @@ def _of_boost(offer: Offer) -> Iterator[Markup]:
         yield join(who, " must approve the boost; the fill does not wait for the approval.")
 
 
-def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
+def _boost(offer: CacheOffer) -> Iterator[tuple[str, Markup]]:
     if offer.boost is None:
         return
     plan = offer.boost.plan
@@ -139,7 +139,7 @@ def _boost(offer: Offer) -> Iterator[tuple[str, Markup]]:
     yield "Bill", plain(bill(plan.cost_delta))
 
 
-def _time(offer: Offer) -> str:
+def _time(offer: CacheOffer) -> str:
     """How long the copy takes at best, with the boost and without it."""
     plain_time = _time_without(offer.estimate)
     mibps = offer.boost.plan.mibps_after if offer.boost is not None else None

@@ -9,14 +9,14 @@ from sqlmodel import Session
 from bot.access import Caller
 from bot.cluster.cluster import Cluster
 from bot.config import CacheClass, Settings
-from bot.datasets.caches.plan import Plan
-from bot.datasets.caches.tables import CACHE, Cache, Phase
+from bot.datasets.caches.plan import CachePlan
+from bot.datasets.caches.tables import CACHE, Cache, CachePhase
 from bot.datasets.tables import lane
 from bot.due import wake
 from bot.errors import ConflictError
 from bot.volumes.changes import boosting
 from bot.volumes.changes.foreseeing import Coming, foreseen
-from bot.volumes.changes.plan import Plan as Change
+from bot.volumes.changes.plan import ChangePlan as Change
 from bot.volumes.changes.plan import goes_down
 
 _MIB, _TIB = 2**20, 2**40
@@ -41,13 +41,13 @@ class Boosts:
         self._settings = settings
         self._clusters = clusters
 
-    def offered(self, session: Session, plan: Plan, now: datetime) -> Foreseen:
+    def offered(self, session: Session, plan: CachePlan, now: datetime) -> Foreseen:
         """The boost of a cache that is to be created."""
         return self._foreseen(session, plan.storage_class, plan.capacity_bytes, now)
 
     def join(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> None:
         """Requests a boost for a cache that is being filled; a filled one is left unchanged."""
-        is_filled = cache.phase in {Phase.READY, Phase.ARRANGING}
+        is_filled = cache.phase in {CachePhase.READY, CachePhase.ARRANGING}
         is_boosted = cache.boost_by is not None and not (
             cache.boost_id is not None and boosting.is_over(session, cache.boost_id)
         )

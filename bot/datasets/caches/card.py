@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from bot.datasets.caches.notes import CHANGED
-from bot.datasets.caches.tables import Cache, Phase, Wanted
+from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
 from bot.datasets.notes import RECORD
 from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
@@ -12,14 +12,14 @@ from bot.slack.card import Button, Card, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 
 _TONES = {
-    Phase.ASKED: Tone.WAITING,
-    Phase.STARTING: Tone.WAITING,
-    Phase.FILLING: Tone.WORKING,
-    Phase.ARRANGING: Tone.WORKING,
-    Phase.READY: Tone.GOOD,
-    Phase.EVICTING: Tone.WORKING,
-    Phase.EVICTED: Tone.QUIET,
-    Phase.FAILED: Tone.BAD,
+    CachePhase.ASKED: Tone.WAITING,
+    CachePhase.STARTING: Tone.WAITING,
+    CachePhase.FILLING: Tone.WORKING,
+    CachePhase.ARRANGING: Tone.WORKING,
+    CachePhase.READY: Tone.GOOD,
+    CachePhase.EVICTING: Tone.WORKING,
+    CachePhase.EVICTED: Tone.QUIET,
+    CachePhase.FAILED: Tone.BAD,
 }
 # On FSx the names are imported first; the files are loaded when they are read.
 _DOING = {"importing": "Importing names", "verifying": "Reading"}
@@ -31,7 +31,7 @@ def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = 
 
     `boost` is the progress of the boost of its volume, if one was requested.
     """
-    phase = Phase(cache.phase)
+    phase = CachePhase(cache.phase)
     is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
     return Card(
         title=f"{cache.reference} on {cache.storage_class}",
@@ -39,27 +39,27 @@ def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = 
         tone=Tone.WARNING if is_hindered else _TONES[phase],
         lines=tuple(_lines(cache)),
         facts=tuple(_facts(cache, person, boost)),
-        progress=_progress(cache) if phase is Phase.FILLING else None,
+        progress=_progress(cache) if phase is CachePhase.FILLING else None,
         buttons=tuple(_buttons(cache)),
     )
 
 
-def _state(cache: Cache, phase: Phase, now: datetime) -> str:
+def _state(cache: Cache, phase: CachePhase, now: datetime) -> str:
     lasted = format_duration(max(now - cache.since, timedelta()))
     match phase:
-        case Phase.ASKED | Phase.STARTING:
+        case CachePhase.ASKED | CachePhase.STARTING:
             return "Starting"
-        case Phase.FILLING:
+        case CachePhase.FILLING:
             return f"{_DOING.get(cache.stage, 'Copying')} for {lasted}"
-        case Phase.ARRANGING:
+        case CachePhase.ARRANGING:
             return f"Copied, arranging files for {lasted}"
-        case Phase.READY:
-            return "Ready" if cache.wanted == Wanted.READY else "Ready, eviction pending"
-        case Phase.EVICTING:
+        case CachePhase.READY:
+            return "Ready" if cache.wanted == CacheIntent.READY else "Ready, eviction pending"
+        case CachePhase.EVICTING:
             return "Evicting"
-        case Phase.EVICTED:
+        case CachePhase.EVICTED:
             return "Evicted"
-        case Phase.FAILED:
+        case CachePhase.FAILED:
             return "Not cached" if cache.ready_at is None else "No longer cached"
 
 
@@ -93,7 +93,7 @@ def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[st
     yield "Teams", plain(", ".join((cache.team, *cache.teams)))
     yield "Requester", plain(person)
     yield "Requested", when(cache.asked_at)
-    if cache.phase == Phase.FILLING:
+    if cache.phase == CachePhase.FILLING:
         yield from _speed(cache)
     if boost is not None:
         yield "Boost", boost
@@ -132,5 +132,5 @@ def _verified(cache: Cache) -> str:
 
 
 def _buttons(cache: Cache) -> Iterator[Button]:
-    if cache.phase == Phase.FAILED and cache.stage == CHANGED:
+    if cache.phase == CachePhase.FAILED and cache.stage == CHANGED:
         yield Button(RECORD, "Record a new version", cache.dataset_id)

@@ -12,25 +12,25 @@ from bot.datasets import bounds
 from bot.datasets.caches import eviction, fsx_filling, fsx_leaving, shares
 from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decision import (
-    Cleared,
+    CacheObserved,
     CreateClaim,
     CreateJob,
     Decision,
     DeleteClaim,
     DeleteJob,
+    Done,
     Fail,
-    Follow,
-    Rest,
-    Seen,
+    UpdateStatus,
+    Wait,
     decide,
 )
 from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
-from bot.datasets.caches.job import Place, claim_of, fill_job, layout_job
+from bot.datasets.caches.job import JobTarget, claim_of, fill_job, layout_job
 from bot.datasets.caches.lost import lost
 from bot.datasets.caches.observing import observe
-from bot.datasets.caches.recording import Findings, record
-from bot.datasets.caches.tables import CACHE, ENDS, Cache, Phase, Wanted
-from bot.datasets.controller import SOON, World, places_of
+from bot.datasets.caches.recording import CacheFindings, record
+from bot.datasets.caches.tables import CACHE, ENDS, Cache, CacheIntent, CachePhase
+from bot.datasets.controller import SOON, ControllerContext, places_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
@@ -41,7 +41,7 @@ _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
 # PVCs are watched; this covers changes that a watch missed.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2
-_COPYING = (Phase.ASKED, Phase.STARTING, Phase.FILLING)
+_COPYING = (CachePhase.ASKED, CachePhase.STARTING, CachePhase.FILLING)
 
 
 class CacheController:
@@ -49,16 +49,16 @@ class CacheController:
 
     kind = CACHE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
         """Takes the next step for a cache; OutsideError if the cluster or FSx refuses it."""
         cache = self._world.database.read(lambda session: session.get(Cache, row_id))
-        if cache is None or cache.phase not in set(Phase) or cache.is_cleared:
+        if cache is None or cache.phase not in set(CachePhase) or cache.is_cleared:
             return Step(None)
         now = self._world.clock.now()
-        if cache.is_live and cache.wanted == Wanted.EVICT:
+        if cache.is_live and cache.wanted == CacheIntent.EVICT:
             return eviction.step(self._world, cache, now)
         cluster = self._world.cluster(cache.cluster, "its caches are gone")
         coming = self._forbidden(cache, now)
@@ -68,20 +68,20 @@ class CacheController:
         best = self._best(cache)
         seen = observe(cluster, cache)
         if cache.phase in ENDS and (self._is_shared(cache) or self._is_lost(cache)):
-            decision: Decision = Follow(Phase(cache.phase))
+            decision: Decision = UpdateStatus(CachePhase(cache.phase))
         else:
             decision = self._act(cluster, cache, decide(cache, seen, best, now), best)
-        if isinstance(decision, Cleared):
+        if isinstance(decision, Done):
             leaving = fsx_leaving.step(self._world, cluster, cache, now)
             if leaving is not None:
                 return leaving
-        found = Findings(decision, seen, now)
+        found = CacheFindings(decision, seen, now)
         return Step(
             self._again(cache, decision, now),
             lambda session: record(session, row_id, found, self._world.words),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows a failure on the card, from the second attempt on."""
         cache = session.get(Cache, row_id)
         if cache is None or trouble.attempts < _SHOWN_ATTEMPTS:
@@ -124,7 +124,7 @@ class CacheController:
         why = self._world.database.read(look)
         if why is None:
             return None
-        found = Findings(Fail(why.message, why.hint), Seen(), now)
+        found = CacheFindings(Fail(why.message, why.hint), CacheObserved(), now)
         return Step(now + SOON, lambda session: record(session, cache.id, found, self._world.words))
 
     def _claim(self, cluster: Cluster, cache: Cache) -> Manifest:
@@ -140,10 +140,10 @@ class CacheController:
         version = self._world.database.read(lambda s: s.get_one(Version, cache.version_id))
         datasets, stores = places_of(self._world.settings(), version)
         longest = round(longest_time(cache.size_bytes, best).total_seconds())
-        place = Place(cluster.installation, longest)
+        place = JobTarget(cluster.installation, longest)
         if self._is_imported(cache):
             return reading_job(cache, version, datasets, stores, place)
-        if cache.phase != Phase.ARRANGING:
+        if cache.phase != CachePhase.ARRANGING:
             return fill_job(cache, version, datasets, stores, place)
         layout = datasets.layouts.get(cache.layout)
         if layout is None:
@@ -170,16 +170,16 @@ class CacheController:
     def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
         """When to take the next step if nothing wakes the row before."""
         match decision:
-            case Follow(Phase.FILLING):
+            case UpdateStatus(CachePhase.FILLING):
                 return now + self._world.database.read(refresh_interval)
-            case Follow(Phase.FAILED):
+            case UpdateStatus(CachePhase.FAILED):
                 lasted = now - (cache.ended_at or now)
                 return now + min(max(_LOOK_AT_REST, lasted / 10), _LOOK_AT_READY)
-            case Follow():
+            case UpdateStatus():
                 return now + min(max(_STARTING, (now - cache.asked_at) / 10), _LONGEST)
-            case Rest():
+            case Wait():
                 return now + _LOOK_AT_READY if cache.is_live else None
-            case Cleared():
+            case Done():
                 return None
             case _:
                 return now + SOON

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from bot.cluster.quantities import format_quantity
 from bot.config import CacheClass
-from bot.datasets.caches.plan import Plan
+from bot.datasets.caches.plan import CachePlan
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.watermark import Room
+from bot.datasets.caches.watermark import ClassCapacity
 from bot.datasets.tables import Version
 from bot.datasets.wording import capacity, files, size
 from bot.errors import ConflictError, LimitError, UsageError
@@ -82,7 +82,7 @@ def late_after(size_bytes: int, best: timedelta | None) -> timedelta:
     return _LEAST_MARGIN + 1.5 * (best or _usual(size_bytes))
 
 
-def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
+def left(room: ClassCapacity, caches: Sequence[Cache], storage_class: str) -> int | None:
     """Free bytes of a class, without those reserved for caches whose PVC does not exist yet."""
     if room.free is None or room.source == "budget":
         return room.free
@@ -94,7 +94,7 @@ def left(room: Room, caches: Sequence[Cache], storage_class: str) -> int | None:
     return max(room.free - sum(coming), 0)
 
 
-def without(estimate: Estimate, others: Iterable[Plan]) -> Estimate:
+def without(estimate: Estimate, others: Iterable[CachePlan]) -> Estimate:
     """The estimate if other caches are created too, which reduces the free space."""
     alike = (each for each in others if each.storage_class == estimate.storage_class)
     taken = sum(each.capacity_bytes for each in alike)

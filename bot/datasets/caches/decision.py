@@ -8,7 +8,7 @@ from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.objects import Job, has_condition
 from bot.datasets.caches.cost import late_after, longest_time
 from bot.datasets.caches.job import LAYOUT
-from bot.datasets.caches.tables import ENDS, Cache, Phase
+from bot.datasets.caches.tables import ENDS, Cache, CachePhase
 from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
@@ -24,7 +24,7 @@ _RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
-class Seen:
+class CacheObserved:
     """What was observed: PVC and Job, None if absent, and the output of all pods combined.
 
     `taken` names an object that has the name of ours but is not ours. `is_running` means that a
@@ -43,7 +43,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """Do nothing, and record nothing."""
 
 
@@ -58,15 +58,15 @@ class CreateJob:
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """Update the status and wait; `lateness` says why it is late."""
 
-    phase: Phase
+    phase: CachePhase
     lateness: str = ""
 
 
 @dataclass(frozen=True)
-class Again:
+class Recreate:
     """Recreate the Job: it completed, but its result is unknown; the next finds all files copied.
 
     This is recorded before the Job is deleted, so that the deletion is not blamed on others.
@@ -112,19 +112,19 @@ class DeleteClaim:
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """Nothing is left of a failed cache, except what `remains` describes as a sentence."""
 
     remains: str = ""
 
 
 Decision = (
-    Rest | CreateClaim | CreateJob | Follow | Again | Arrange | Filled | Fail | DeleteJob
-    | DeleteClaim | Cleared
+    Wait | CreateClaim | CreateJob | UpdateStatus | Recreate | Arrange | Filled | Fail | DeleteJob
+    | DeleteClaim | Done
 )  # fmt: skip
 
 
-def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> Decision:
+def decide(cache: Cache, seen: CacheObserved, best: timedelta | None, now: datetime) -> Decision:
     """The next step for a cache, from its row and what was observed in the cluster.
 
     `best` is how long its fill takes at the volume's throughput, None if unknown.
@@ -141,8 +141,8 @@ def decide(cache: Cache, seen: Seen, best: timedelta | None, now: datetime) -> D
         return Fail(_NO_CLAIM, _CACHE_AGAIN) if cache.claim_uid else CreateClaim()
     if seen.claim.metadata.deletion_timestamp is not None:
         return Fail("Its PVC is being deleted outside Quartermaster.", _CACHE_AGAIN)
-    if cache.phase == Phase.READY:
-        return DeleteJob(seen.job.uid) if seen.job is not None else Rest()
+    if cache.phase == CachePhase.READY:
+        return DeleteJob(seen.job.uid) if seen.job is not None else Wait()
     if seen.job is None:
         return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
     return _filling(cache, seen.claim, seen.job, seen, (best, now))
@@ -152,11 +152,11 @@ def _filling(
     cache: Cache,
     claim: PersistentVolumeClaim,
     job: Job,
-    seen: Seen,
+    seen: CacheObserved,
     times: tuple[timedelta | None, datetime],
 ) -> Decision:
     best, now = times
-    if cache.phase == Phase.ARRANGING:
+    if cache.phase == CachePhase.ARRANGING:
         return _arranging(cache, job, seen, now)
     if has_condition(job.status.conditions, "Complete"):
         return _completed(cache, job, seen)
@@ -164,17 +164,17 @@ def _filling(
         return _failed(cache, job, seen, best)
     waited = now - (claim.metadata.creation_timestamp or cache.asked_at)
     if seen.is_running or cache.started_at is not None:
-        return Follow(Phase.FILLING, _lateness(cache, seen.said, best, now))
+        return UpdateStatus(CachePhase.FILLING, _lateness(cache, seen.said, best, now))
     if waited > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {within}. {seen.obstacle}".strip(), _ASK_ADMIN)
     is_unbound = claim.status.phase == "Pending"
     what = "its volume has not been created" if is_unbound else "its pod is not running"
     late = f"Late: {what} after {format_duration(waited)}." if waited > LATE_AFTER else ""
-    return Follow(Phase.STARTING, late)
+    return UpdateStatus(CachePhase.STARTING, late)
 
 
-def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
+def _arranging(cache: Cache, job: Job, seen: CacheObserved, now: datetime) -> Decision:
     """The layout's Job has the name of the copying Job, which is deleted first."""
     if job.labels.get(labels.ROLE) != LAYOUT:
         return DeleteJob(job.uid)
@@ -188,7 +188,7 @@ def _arranging(cache: Cache, job: Job, seen: Seen, now: datetime) -> Decision:
         return Fail(f"Its layout {cache.layout} failed. {seen.obstacle}".rstrip(), mend)
     lasted = now - cache.since
     late = f"Late: arranging its files has taken {format_duration(lasted)} so far."
-    return Follow(Phase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
+    return UpdateStatus(CachePhase.ARRANGING, late if lasted > ARRANGED_WITHIN else "")
 
 
 def _as_copied(cache: Cache) -> Said:
@@ -219,27 +219,27 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
     return ""
 
 
-def _after_the_end(cache: Cache, seen: Seen, now: datetime) -> Decision:
+def _after_the_end(cache: Cache, seen: CacheObserved, now: datetime) -> Decision:
     """Cleans up after a failed cache; the Job is deleted first, so that no pod holds the PVC."""
     if cache.is_cleared:
-        return Rest()
+        return Wait()
     is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
     if seen.job is not None:
         return DeleteJob(seen.job.uid)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
         return DeleteClaim(seen.claim.uid)
     if seen.claim is None and seen.volume is None:
-        return Cleared()
+        return Done()
     volume = seen.volume
     if volume is not None and volume.spec.persistent_volume_reclaim_policy == _RETAIN:
-        return Cleared(
+        return Done(
             f"Its volume {volume.name} is kept because its reclaimPolicy is Retain: an admin"
             " must delete it."
         )
-    return Cleared(_still_there(cache, seen)) if is_given_up else Follow(Phase.FAILED)
+    return Done(_still_there(cache, seen)) if is_given_up else UpdateStatus(CachePhase.FAILED)
 
 
-def _still_there(cache: Cache, seen: Seen) -> str:
+def _still_there(cache: Cache, seen: CacheObserved) -> str:
     """What still exists after a day, as a sentence."""
     if seen.volume is None:
         what = f"PVC {cache.claim_name} still exists and is being deleted"
@@ -250,17 +250,17 @@ def _still_there(cache: Cache, seen: Seen) -> str:
     return f"After {within} its {what}. An admin must check why; `/dataset usage` lists it."
 
 
-def _completed(cache: Cache, job: Job, seen: Seen) -> Decision:
+def _completed(cache: Cache, job: Job, seen: CacheObserved) -> Decision:
     said = seen.said
     is_open = said is not None and bool(cache.layout and said.files)
     if said is None or said.event != "done" or not (said.ready or is_open):
-        return Again() if cache.job_uid is not None else DeleteJob(job.uid)
+        return Recreate() if cache.job_uid is not None else DeleteJob(job.uid)
     if said.digest != cache.digest:
         return Fail(f"The copied data is {said.digest}, not {cache.digest}.", _ASK_ADMIN)
     return Filled(said) if said.ready else Arrange(said)
 
 
-def _failed(cache: Cache, job: Job, seen: Seen, best: timedelta | None) -> Decision:
+def _failed(cache: Cache, job: Job, seen: CacheObserved, best: timedelta | None) -> Decision:
     """Why a fill failed, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":

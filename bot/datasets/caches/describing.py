@@ -4,25 +4,25 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.datasets.caches.expiry import expires_at
-from bot.datasets.caches.tables import Cache, Phase, Wanted
+from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
 from bot.datasets.wording import capacity
 from bot.durations import format_duration
 from bot.slack.markup import Markup, join, plain, when
 
 _STATES = {
-    Phase.ASKED: "starting",
-    Phase.STARTING: "starting",
-    Phase.FILLING: "copying",
-    Phase.ARRANGING: "arranging files",
-    Phase.READY: "ready",
-    Phase.EVICTING: "evicting",
+    CachePhase.ASKED: "starting",
+    CachePhase.STARTING: "starting",
+    CachePhase.FILLING: "copying",
+    CachePhase.ARRANGING: "arranging files",
+    CachePhase.READY: "ready",
+    CachePhase.EVICTING: "evicting",
 }
 
 
 def described(cache: Cache, now: datetime) -> Markup:
     """One line about a cache: state, size, teams, last use, and when it expires."""
-    state = _STATES.get(Phase(cache.phase), cache.phase)
-    if cache.phase == Phase.READY and cache.wanted != Wanted.READY:
+    state = _STATES.get(CachePhase(cache.phase), cache.phase)
+    if cache.phase == CachePhase.READY and cache.wanted != CacheIntent.READY:
         state = "eviction pending"
     said = plain(
         f"{cache.reference} on {cache.storage_class}: {state}, {capacity(cache.capacity_bytes)},"
@@ -46,6 +46,6 @@ def where(caches: Iterable[Cache]) -> str:
     """The classes on which a dataset is cached, with versions: `v3 on premium (ready)`."""
     return ", ".join(
         f"{each.reference.partition('@')[2]} on {each.storage_class}"
-        f"{'' if each.is_ready else f' ({_STATES.get(Phase(each.phase), each.phase)})'}"
+        f"{'' if each.is_ready else f' ({_STATES.get(CachePhase(each.phase), each.phase)})'}"
         for each in caches
     )

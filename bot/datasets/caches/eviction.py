@@ -15,9 +15,9 @@ from bot.datasets.caches.ended_runs import clear_ended_runs
 from bot.datasets.caches.lost import lost
 from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.observing import is_ours, volume_of
-from bot.datasets.caches.tables import ENDS, Cache, Phase, Share
+from bot.datasets.caches.tables import ENDS, Cache, CachePhase, CacheShare
 from bot.datasets.caches.users import holding, places, standing
-from bot.datasets.controller import SOON, World
+from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
 
@@ -27,7 +27,7 @@ _RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _CacheObjects:
     """The objects of a cache that still exist in the cluster."""
 
     job: Job | None
@@ -35,7 +35,7 @@ class _Seen:
     volume: PersistentVolume | None
 
 
-def step(world: World, cache: Cache, now: datetime) -> Step:
+def step(world: ControllerContext, cache: Cache, now: datetime) -> Step:
     """The next step of an eviction; OutsideError if the cluster or FSx refuses it."""
     if cache.phase in ENDS:
         return Step(None)
@@ -44,7 +44,7 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     if stays:
         return _wait(cache, now + _USERS, stays)
     shares = world.database.read(lambda session: sharing.live(session, cache.id))
-    if cache.phase != Phase.EVICTING:
+    if cache.phase != CachePhase.EVICTING:
         users = _users(world, cluster, cache, list(shares), now)
         if users:
             return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
@@ -65,7 +65,9 @@ def step(world: World, cache: Cache, now: datetime) -> Step:
     return _watch_it_go(world, cluster, cache, seen, now)
 
 
-def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
+def _take_away(
+    world: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
+) -> Step:
     """Deletes Job and PVC unless something uses the cache, which cancels the eviction."""
     claim = seen.claim
     users = _users(world, cluster, cache, [], now)
@@ -83,7 +85,9 @@ def _take_away(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: d
     return Step(now + SOON)
 
 
-def _watch_it_go(world: World, cluster: Cluster, cache: Cache, seen: _Seen, now: datetime) -> Step:
+def _watch_it_go(
+    world: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
+) -> Step:
     """Waits until the volume is deleted: only then is its space free."""
     if seen.claim is not None:
         clear_ended_runs(cluster, places(cache, ()))
@@ -120,7 +124,7 @@ def _parting(cache: Cache, imported: Import) -> Parting:
     return Parting(cache.capacity_bytes)
 
 
-def _look(cluster: Cluster, cache: Cache) -> _Seen:
+def _look(cluster: Cluster, cache: Cache) -> _CacheObjects:
     job = cluster.get(JOBS, cache.job_name, cache.namespace)
     claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
     if job is not None and not is_ours(job, cache, cache.job_uid, cluster.installation):
@@ -128,11 +132,15 @@ def _look(cluster: Cluster, cache: Cache) -> _Seen:
     if claim is not None and not is_ours(claim, cache, cache.claim_uid, cluster.installation):
         claim = None
     volume = volume_of(cluster, cache) if claim is None else None
-    return _Seen(job, claim, volume)
+    return _CacheObjects(job, claim, volume)
 
 
 def _users(
-    world: World, cluster: Cluster, cache: Cache, shares: list[Share], now: datetime
+    world: ControllerContext,
+    cluster: Cluster,
+    cache: Cache,
+    shares: list[CacheShare],
+    now: datetime,
 ) -> list[str]:
     """What uses the cache: by the rows first, then by live reads of the cluster."""
     held = world.database.read(lambda session: holding(session, cache, now))

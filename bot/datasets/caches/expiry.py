@@ -14,7 +14,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Found:
+class ExpiringCache:
     """A ready cache in a sweep; `users` and `pins` are sentences about what needs it."""
 
     cache: Cache
@@ -73,7 +73,7 @@ def lead(cache: Cache, notice: timedelta) -> timedelta:
     return min(notice, timedelta(seconds=cache.keep_seconds) / 2)
 
 
-def expiring(found: Sequence[Found], notice: timedelta, now: datetime) -> dict[str, Leave]:
+def expiring(found: Sequence[ExpiringCache], notice: timedelta, now: datetime) -> dict[str, Leave]:
     """The caches that have expired or will within the notice, by their ids."""
     leaves = {}
     for each in found:
@@ -99,7 +99,7 @@ def is_after_a_pause(swept_at: datetime | None, now: datetime) -> bool:
 
 
 def action(
-    found: Found, leave: Leave | None, notice: timedelta, *, anew: bool, now: datetime
+    found: ExpiringCache, leave: Leave | None, notice: timedelta, *, anew: bool, now: datetime
 ) -> Action:
     """What to do about a cache; with `anew` it is announced again before it is evicted."""
     cache = found.cache
@@ -113,7 +113,7 @@ def action(
     return Evict() if now >= cache.leaves_at else None
 
 
-def capped(actions: Mapping[str, Action], found: Sequence[Found], most: int) -> set[str]:
+def capped(actions: Mapping[str, Action], found: Sequence[ExpiringCache], most: int) -> set[str]:
     """The ids of caches to evict in one sweep: at most so many, the longest overdue first."""
     due = [each.cache for each in found if isinstance(actions.get(each.cache.id), Evict)]
     due.sort(key=lambda cache: (cache.leaves_at or cache.since, cache.id))
@@ -130,7 +130,7 @@ def _unused(cache: Cache, now: datetime) -> str:
     return f"It has been unused for {unused}{put_off}; it is kept {keep} after its last use."
 
 
-def _why_it_stays(found: Found) -> str:
+def _why_it_stays(found: ExpiringCache) -> str:
     return next(
         iter((*found.users, *found.pins)),
         "It was extended or used, or there is enough free space again.",

@@ -5,15 +5,15 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.cluster.claims import PersistentVolumeClaim
-from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.slack.markup import Markup, plain
 from bot.volumes.changes import boosting, keeping
 from bot.volumes.changes.boosting import Boost
 from bot.volumes.changes.question import Fill
 from bot.volumes.records import ClaimPlace
 
-_COPYING = (Phase.ASKED, Phase.STARTING, Phase.FILLING)
-_GOING_ON = (*_COPYING, Phase.ARRANGING)
+_COPYING = (CachePhase.ASKED, CachePhase.STARTING, CachePhase.FILLING)
+_GOING_ON = (*_COPYING, CachePhase.ARRANGING)
 
 
 def begins(session: Session, cache: Cache) -> None:
@@ -29,7 +29,7 @@ def boost(
     is_bound = claim is not None and claim.status.phase == "Bound" and bool(cache.volume_name)
     if cache.boost_by is None or cache.boost_id is not None or not is_bound:
         return
-    if cache.phase not in _COPYING or cache.wanted != Wanted.READY:
+    if cache.phase not in _COPYING or cache.wanted != CacheIntent.READY:
         return
     wanted = Boost(
         subject=cache.subject,
@@ -50,7 +50,7 @@ def boost_of(session: Session, cache: Cache) -> Markup | None:
         return None
     if cache.boost_id is not None:
         return boosting.told(session, cache.boost_id)
-    is_coming = cache.phase in _COPYING and cache.wanted == Wanted.READY
+    is_coming = cache.phase in _COPYING and cache.wanted == CacheIntent.READY
     return plain("starts when its volume exists" if is_coming else "none: it was already filled")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
-from bot.datasets.caches.tables import Cache, Phase, Use
+from bot.datasets.caches.tables import Cache, CachePhase, VersionUse
 
 _SHOWN_USES = 5
 
@@ -33,7 +33,7 @@ def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cach
             col(Cache.cluster) == cluster,
             col(Cache.ended_at).is_(None),
         )
-        .order_by(case((col(Cache.phase) == Phase.READY, 0), else_=1), col(Cache.id))
+        .order_by(case((col(Cache.phase) == CachePhase.READY, 0), else_=1), col(Cache.id))
     ).all()
 
 
@@ -50,12 +50,15 @@ def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list
     return found
 
 
-def uses(session: Session, version_id: str) -> tuple[Sequence[Use], int]:
+def uses(session: Session, version_id: str) -> tuple[Sequence[VersionUse], int]:
     """The last few uses of a version, the newest first, and their total number."""
-    chosen = col(Use.version_id) == version_id
+    chosen = col(VersionUse.version_id) == version_id
     newest = session.scalars(
-        select(Use).where(chosen).order_by(col(Use.subject_id).desc()).limit(_SHOWN_USES)
+        select(VersionUse)
+        .where(chosen)
+        .order_by(col(VersionUse.subject_id).desc())
+        .limit(_SHOWN_USES)
     ).all()
     if len(newest) < _SHOWN_USES:
         return newest, len(newest)
-    return newest, session.scalar(select(func.count()).select_from(Use).where(chosen)) or 0
+    return newest, session.scalar(select(func.count()).select_from(VersionUse).where(chosen)) or 0

@@ -11,12 +11,12 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Settings
 from bot.controller import Step
-from bot.datasets.caches.decision import Fail, Seen
+from bot.datasets.caches.decision import CacheObserved, Fail
 from bot.datasets.caches.fsx_volume import volume_of_import, volume_there
-from bot.datasets.caches.recording import Findings, record
-from bot.datasets.caches.tables import Cache, Phase
-from bot.datasets.controller import SOON, World
-from bot.datasets.fsx.answers import Kind, Task
+from bot.datasets.caches.recording import CacheFindings, record
+from bot.datasets.caches.tables import Cache, CachePhase
+from bot.datasets.controller import SOON, ControllerContext
+from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.linking import UNLINKED, link_of
 from bot.datasets.fsx.tables import Import
@@ -44,10 +44,14 @@ def connect(settings: Settings) -> Fsx:
     return Fsx(datasets.fsx)
 
 
-def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
+def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
     """The next step of an import; None if nothing is left to do before the files are read."""
     imported = world.database.read(lambda session: session.get(Import, cache.id))
-    if imported is None or cache.phase not in {Phase.ASKED, Phase.STARTING, Phase.FILLING}:
+    if imported is None or cache.phase not in {
+        CachePhase.ASKED,
+        CachePhase.STARTING,
+        CachePhase.FILLING,
+    }:
         return None
     if imported.imported_at is not None:
         return _volume(world, cluster, cache, imported, now)
@@ -82,7 +86,7 @@ def _look(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
 
 
 def _begin(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: datetime) -> Step:
-    task = begun(fsx, imported, Kind.IMPORT, installation)
+    task = begun(fsx, imported, TaskKind.IMPORT, installation)
     if task is None:
         return _wait(cache, busy(imported.file_system), now)
 
@@ -102,7 +106,9 @@ def busy(file_system: str) -> str:
     )
 
 
-def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
+def _follow(
+    world: ControllerContext, fsx: Fsx, cache: Cache, imported: Import, now: datetime
+) -> Step:
     task = fsx.task(imported.task_id)
     if task is None:
         said = f"FSx no longer knows {imported.task_id}, so its result is unknown."
@@ -121,7 +127,7 @@ def _follow(world: World, fsx: Fsx, cache: Cache, imported: Import, now: datetim
 
 
 def _volume(
-    world: World, cluster: Cluster, cache: Cache, imported: Import, now: datetime
+    world: ControllerContext, cluster: Cluster, cache: Cache, imported: Import, now: datetime
 ) -> Step | None:
     """Creates the PersistentVolume of the folder; None once it exists."""
     volume = volume_there(cluster, cache)
@@ -147,7 +153,7 @@ def _imported(session: Session, cache_id: str, now: datetime) -> None:
     imported = session.get_one(Import, cache_id)
     imported.imported_at = now
     cache = session.get_one(Cache, cache_id)
-    cache.phase, cache.since, cache.stage, cache.files_done = Phase.STARTING, now, READING, 0
+    cache.phase, cache.since, cache.stage, cache.files_done = CachePhase.STARTING, now, READING, 0
     cache.obstacle = cache.trouble = ""
     session.add_all((imported, cache))
     refresh_cards(session, cache.subject, live=True)
@@ -156,8 +162,8 @@ def _imported(session: Session, cache_id: str, now: datetime) -> None:
 def _show(session: Session, cache_id: str, task: Task, now: datetime) -> None:
     """Shows the progress of the import on the card."""
     cache = session.get_one(Cache, cache_id)
-    if cache.phase != Phase.FILLING:
-        cache.phase, cache.since, cache.stage = Phase.FILLING, now, IMPORTING
+    if cache.phase != CachePhase.FILLING:
+        cache.phase, cache.since, cache.stage = CachePhase.FILLING, now, IMPORTING
     cache.files_done, cache.obstacle, cache.trouble = task.succeeded, "", ""
     session.add(cache)
     refresh_cards(session, cache.subject, live=True)
@@ -180,6 +186,6 @@ def waiting(cache_id: str, why: str) -> Callable[[Session], None]:
     return save
 
 
-def _fail(world: World, cache: Cache, why: Fail, now: datetime) -> Step:
-    found = Findings(why, Seen(), now)
+def _fail(world: ControllerContext, cache: Cache, why: Fail, now: datetime) -> Step:
+    found = CacheFindings(why, CacheObserved(), now)
     return Step(now + SOON, lambda session: record(session, cache.id, found, world.words))

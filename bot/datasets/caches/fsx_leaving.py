@@ -16,8 +16,8 @@ from bot.controller import Step
 from bot.datasets.caches.fsx_filling import busy, connect, waiting
 from bot.datasets.caches.fsx_volume import volume_there
 from bot.datasets.caches.tables import Cache
-from bot.datasets.controller import SOON, World
-from bot.datasets.fsx.answers import Kind, Task
+from bot.datasets.controller import SOON, ControllerContext
+from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.tables import Import
 from bot.datasets.fsx.tasks import begun, failure, standing
@@ -32,7 +32,7 @@ _FINAL = frozenset(
 )
 
 
-def step(world: World, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
+def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
     """The next step; None if nothing is left to do, or the cache is not on FSx."""
     imported = world.database.read(lambda session: session.get(Import, cache.id))
     if imported is None or imported.released_at is not None:
@@ -62,7 +62,7 @@ def _end_import(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step
         (
             each
             for each in fsx.tasks(imported.file_system)
-            if each.kind == Kind.IMPORT and each.tags.get(labels.DATASET_CACHE) == cache.id
+            if each.kind == TaskKind.IMPORT and each.tags.get(labels.DATASET_CACHE) == cache.id
         ),
         None,
     )
@@ -79,7 +79,7 @@ def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: d
         within = format_duration(_PATIENCE)
         return Step(now, _done(cache.id, f"FSx did not release it within {within}.", now))
     if not imported.release_id:
-        task = begun(fsx, imported, Kind.RELEASE, installation)
+        task = begun(fsx, imported, TaskKind.RELEASE, installation)
         if task is None:
             return Step(now + _AGAIN, _noted(cache.id, None, busy(imported.file_system), now))
         said = f"Releasing its space: {standing(task)}."

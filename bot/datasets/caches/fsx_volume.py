@@ -8,7 +8,7 @@ from bot.cluster.resources import VOLUMES
 from bot.config import Datasets, Store
 from bot.datasets.caches.cost import quantity
 from bot.datasets.caches.fsx_orphans import DRIVER
-from bot.datasets.caches.job import TARGET, Place, give_processors, metadata_of, mount
+from bot.datasets.caches.job import TARGET, JobTarget, give_processors, metadata_of, mount
 from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest, told, worker_job, worker_pod
@@ -65,7 +65,7 @@ def reading_job(
     version: Version,
     datasets: Datasets,
     stores: Mapping[str, Store],
-    place: Place,
+    place: JobTarget,
 ) -> Manifest:
     """The Job that reads every file once, which loads it, and verifies it."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}

@@ -10,7 +10,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS
 from bot.config import Settings
 from bot.datasets.caches.cost import GIB
-from bot.datasets.caches.sights import Sight, teams_by_namespace, used_at
+from bot.datasets.caches.sights import ClaimSighting, teams_by_namespace, used_at
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Idle:
 def find(
     cluster: Cluster,
     settings: Settings,
-    noted: Iterable[Sight],
+    noted: Iterable[ClaimSighting],
     there: Mapping[str, PersistentVolumeClaim],
     now: datetime,
 ) -> list[Idle]:
@@ -67,7 +67,7 @@ def _is_copy(claim: PersistentVolumeClaim) -> bool:
     return not {labels.DATASET_CACHE, labels.DATASET_SHARE}.isdisjoint(claim.labels)
 
 
-def _idle(row: Sight, claim: PersistentVolumeClaim, teams: str, settings: Settings) -> Idle:
+def _idle(row: ClaimSighting, claim: PersistentVolumeClaim, teams: str, settings: Settings) -> Idle:
     kind = claim.spec.storage_class_name or ""
     storage = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
     amount = int(storage) if storage is not None else None

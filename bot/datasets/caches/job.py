@@ -17,7 +17,7 @@ _VOLUME = "data"
 
 
 @dataclass(frozen=True)
-class Place:
+class JobTarget:
     """The installation that a Job belongs to, and the time after which it is given up."""
 
     installation: str
@@ -37,7 +37,11 @@ def claim_of(cache: Cache, installation: str) -> Manifest:
 
 
 def fill_job(
-    cache: Cache, version: Version, datasets: Datasets, stores: Mapping[str, Store], place: Place
+    cache: Cache,
+    version: Version,
+    datasets: Datasets,
+    stores: Mapping[str, Store],
+    place: JobTarget,
 ) -> Manifest:
     """The Job that copies a version to its PVC, in several pods if that is configured."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
@@ -68,7 +72,7 @@ def fill_job(
     return job
 
 
-def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: Place) -> Manifest:
+def layout_job(cache: Cache, layout: Layout, datasets: Datasets, place: JobTarget) -> Manifest:
     """The Job that runs a layout on the copied files, then makes them ready.
 
     It replaces the copying Job under the same name and differs by its role label. The layout sees

@@ -15,7 +15,7 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.caches.expiry import expires_at
 from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.sweep import withdraw
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.users import PIN
 from bot.datasets.finding import Reference
 from bot.datasets.tables import DATASET, Dataset
@@ -222,7 +222,7 @@ class KeepingService:
                 f"{_named(cache)} no longer exists.",
                 f"`{self._words(f'dataset cache {cache.reference}')}` caches it again.",
             )
-        if cache.wanted != Wanted.READY:
+        if cache.wanted != CacheIntent.READY:
             raise ConflictError(
                 f"{_named(cache)} is being evicted.", "Its card shows the progress."
             )

@@ -8,12 +8,12 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS
-from bot.datasets.caches.tables import Cache, Share
+from bot.datasets.caches.tables import Cache, CacheShare
 from bot.datasets.caches.users import OVER, Place, is_filler, places
 
 
 @dataclass(frozen=True)
-class Use:
+class ClaimUse:
     """The last use of a cache by pods: when, by which, and what uses it now."""
 
     at: datetime
@@ -22,8 +22,8 @@ class Use:
 
 
 def look(
-    cluster: Cluster, caches: Mapping[str, tuple[Cache, Iterable[Share]]], now: datetime
-) -> dict[str, Use]:
+    cluster: Cluster, caches: Mapping[str, tuple[Cache, Iterable[CacheShare]]], now: datetime
+) -> dict[str, ClaimUse]:
     """The use of caches by their ids; ClusterError if pods cannot be listed.
 
     A pod that has ended counts as use until its end, any other until now.
@@ -31,7 +31,7 @@ def look(
     owners: dict[Place, Cache] = {}
     for cache, shares in caches.values():
         owners |= dict.fromkeys(places(cache, shares), cache)
-    found: dict[str, Use] = {}
+    found: dict[str, ClaimUse] = {}
     for namespace in sorted({each for each, _ in owners}):
         for pod in cluster.list(PODS, namespace):
             for claim in pod.spec.claims:
@@ -41,24 +41,24 @@ def look(
     return found
 
 
-def use(pod: Pod, now: datetime) -> Use:
+def use(pod: Pod, now: datetime) -> ClaimUse:
     """The use that a pod makes of what it mounts: until now, or until it ended."""
     by = f"pod {pod.name} in {pod.namespace}"
     team = pod.labels.get(labels.TEAM)
     by = f"{by} of {team}" if team and labels.RUN in pod.labels else by
     if pod.status.phase not in OVER:
-        return Use(now, by, (f"Pod {pod.name} in namespace {pod.namespace} mounts it.",))
+        return ClaimUse(now, by, (f"Pod {pod.name} in namespace {pod.namespace} mounts it.",))
     ends = [
         each.state.terminated.finished_at
         for each in pod.status.container_statuses
         if each.state.terminated is not None and each.state.terminated.finished_at is not None
     ]
     begun = pod.status.start_time or pod.metadata.creation_timestamp or now
-    return Use(min(max(ends, default=begun), now), by)
+    return ClaimUse(min(max(ends, default=begun), now), by)
 
 
-def _later(known: Use | None, new: Use) -> Use:
+def _later(known: ClaimUse | None, new: ClaimUse) -> ClaimUse:
     if known is None:
         return new
     latest = max(known, new, key=lambda each: each.at)
-    return Use(latest.at, latest.by, known.users + new.users)
+    return ClaimUse(latest.at, latest.by, known.users + new.users)

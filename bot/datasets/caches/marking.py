@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot.audit import Actor, record
 from bot.datasets.caches import fills, shares, telling
 from bot.datasets.caches.lost import refuse_lost
-from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.caches.users import PIN, holding
 from bot.datasets.tables import lane
 from bot.due import wake
@@ -39,10 +39,12 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
         update(Cache)
         .where(
             col(Cache.id) == cache.id,
-            col(Cache.wanted) == Wanted.READY,
+            col(Cache.wanted) == CacheIntent.READY,
             col(Cache.ended_at).is_(None),
         )
-        .values(wanted=Wanted.EVICT, evict_by=asked.actor.person, evict_at=now, evict_why=asked.why)
+        .values(
+            wanted=CacheIntent.EVICT, evict_by=asked.actor.person, evict_at=now, evict_why=asked.why
+        )
     )
     if cast("CursorResult[Any]", marked).rowcount != 1:
         raise ConflictError(
@@ -72,7 +74,7 @@ _NAMED = 5
 def begin(session: Session, cache_id: str, now: datetime) -> None:
     """Starts the eviction of a marked cache that nothing uses."""
     cache = session.get_one(Cache, cache_id)
-    cache.phase, cache.since, cache.obstacle, cache.trouble = Phase.EVICTING, now, "", ""
+    cache.phase, cache.since, cache.obstacle, cache.trouble = CachePhase.EVICTING, now, "", ""
     cache.called_off = cache.noticed_at = cache.leaves_at = None
     session.add(cache)
     shares.leave(session, cache_id, now)
@@ -86,12 +88,12 @@ def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetim
     It counts as use, so that the eviction is not announced again at once.
     """
     cache = session.get_one(Cache, cache_id)
-    if cache.wanted != Wanted.EVICT or not cache.is_live:
+    if cache.wanted != CacheIntent.EVICT or not cache.is_live:
         return
     cache.called_off = f"Its eviction was cancelled: it is in use. {' '.join(users[:_NAMED])}"
-    cache.wanted, cache.obstacle, cache.trouble = Wanted.READY, "", ""
-    if cache.phase == Phase.EVICTING:
-        cache.phase, cache.since = Phase.READY, now
+    cache.wanted, cache.obstacle, cache.trouble = CacheIntent.READY, "", ""
+    if cache.phase == CachePhase.EVICTING:
+        cache.phase, cache.since = CachePhase.READY, now
     telling.called_off(session, cache, now)
     cache.noticed_at = cache.leaves_at = cache.evict_at = cache.evict_by = None
     cache.used_at = now
@@ -114,7 +116,7 @@ class Parting:
 def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> None:
     """Records that a cache is evicted, and reports how much space that freed."""
     cache = session.get_one(Cache, cache_id)
-    cache.phase, cache.since, cache.ended_at = Phase.EVICTED, now, now
+    cache.phase, cache.since, cache.ended_at = CachePhase.EVICTED, now, now
     cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
     cache.obstacle = cache.trouble = ""
     left = shares.remains(session, cache_id)

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.datasets.caches.tables import Cache
 from bot.datasets.wording import files, size
 from bot.slack.markup import Markup, code, join, person, plain, sentence
-from bot.slack.messages import Note, places_of, say_once
+from bot.slack.messages import ThreadMessage, places_of, post_once
 
 CHANGED = "changed"
 _MOST_KEYS = 3
@@ -53,5 +53,5 @@ def _say(
     for place in places_of(session, cache.subject):
         owner = place.owner or cache.person
         lines = (join(person(owner), " ", said[0]), *said[1:])
-        note = Note(purpose, lines, broadcast=is_bad, owner=owner)
-        say_once(session, cache.subject, place.channel, note, now)
+        note = ThreadMessage(purpose, lines, broadcast=is_bad, owner=owner)
+        post_once(session, cache.subject, place.channel, note, now)

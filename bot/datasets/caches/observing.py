@@ -9,50 +9,54 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, Job, Pod, has_condition
 from bot.cluster.resources import JOBS, PODS, PVCS, VOLUMES
 from bot.datasets import pods
-from bot.datasets.caches.decision import Seen
+from bot.datasets.caches.decision import CacheObserved
 from bot.datasets.caches.job import LAYOUT
-from bot.datasets.caches.tables import ENDS, Cache, Phase
+from bot.datasets.caches.tables import ENDS, Cache, CachePhase
 from bot.datasets.saying import Said, last_progress, last_said
 
 
-def observe(cluster: Cluster, cache: Cache) -> Seen:
+def observe(cluster: Cluster, cache: Cache) -> CacheObserved:
     """What the cluster shows of a cache; ClusterError if a read fails."""
     claim = cluster.get(PVCS, cache.claim_name, cache.namespace)
     job = cluster.get(JOBS, cache.job_name, cache.namespace)
     has_ended = cache.phase in ENDS
     if claim is not None and not is_ours(claim, cache, cache.claim_uid, cluster.installation):
         if not has_ended:
-            return Seen(taken=f"PVC {cache.claim_name}")
+            return CacheObserved(taken=f"PVC {cache.claim_name}")
         claim = None
     if job is not None and not is_ours(job, cache, cache.job_uid, cluster.installation):
         # What is filled needs no Job, so whose that is does not matter then.
-        if not has_ended and cache.phase != Phase.READY:
-            return Seen(taken=f"Job {cache.job_name}")
+        if not has_ended and cache.phase != CachePhase.READY:
+            return CacheObserved(taken=f"Job {cache.job_name}")
         job = None
     if has_ended:
-        return Seen(claim, job, volume=volume_of(cluster, cache) if claim is None else None)
-    if cache.phase == Phase.READY or claim is None or job is None:
-        return Seen(claim, job)
+        return CacheObserved(
+            claim, job, volume=volume_of(cluster, cache) if claim is None else None
+        )
+    if cache.phase == CachePhase.READY or claim is None or job is None:
+        return CacheObserved(claim, job)
     return _filling(cluster, cache, claim, job)
 
 
-def _filling(cluster: Cluster, cache: Cache, claim: PersistentVolumeClaim, job: Job) -> Seen:
+def _filling(
+    cluster: Cluster, cache: Cache, claim: PersistentVolumeClaim, job: Job
+) -> CacheObserved:
     found = cluster.list(PODS, cache.namespace, labels=f"{labels.DATASET_CACHE}={cache.id}")
     is_complete = has_condition(job.status.conditions, "Complete")
-    speakers = _speakers(found, is_complete=is_complete)
-    is_running = any(pods.is_running(each) for each in speakers)
-    begun = [each for each in map(pods.started_at, speakers) if each is not None]
-    return Seen(
+    log_pods = _log_pods(found, is_complete=is_complete)
+    is_running = any(pods.is_running(each) for each in log_pods)
+    begun = [each for each in map(pods.started_at, log_pods) if each is not None]
+    return CacheObserved(
         claim,
         job,
         is_running=is_running,
         started_at=min(begun, default=None),
-        said=_together(cluster, speakers, job.spec.completions or 1),
+        said=_together(cluster, log_pods, job.spec.completions or 1),
         obstacle="" if is_running or is_complete else _obstacle(cluster, claim, job, found),
     )
 
 
-def _speakers(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
+def _log_pods(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
     """For each shard the pod whose output counts."""
     shards = defaultdict(list)
     for pod in found:
@@ -61,10 +65,10 @@ def _speakers(found: Iterable[Pod], *, is_complete: bool) -> list[Pod]:
     return [each for each in chosen if each is not None]
 
 
-def _together(cluster: Cluster, speakers: Sequence[Pod], shards: int) -> Said | None:
+def _together(cluster: Cluster, log_pods: Sequence[Pod], shards: int) -> Said | None:
     """The output of all pods combined into one; a failure of any counts first."""
     last, counts = [], []
-    for pod in speakers:
+    for pod in log_pods:
         lines = pods.last_lines(cluster, pod)
         said = last_said(lines)
         if said is not None:

@@ -13,7 +13,7 @@ from bot.datasets.wording import capacity
 from bot.durations import format_duration
 from bot.slack.card import Button, Confirm
 from bot.slack.markup import Markup, code, join, plain, sentence
-from bot.slack.messages import Note, Subject, say_once
+from bot.slack.messages import Subject, ThreadMessage, post_once
 
 REMOVE = "dataset.remove_orphan"
 _MOST = 10
@@ -53,8 +53,8 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
     ]
     lines += _unused(left.idle, settings, now)
     buttons = [remove_button(each) for each in shown if is_removable(each)]
-    note = Note(f"report-{now:%Y-%m-%d}", lines, in_thread=False, buttons=buttons)
-    say_once(session, subject, channel, note, now)
+    note = ThreadMessage(f"report-{now:%Y-%m-%d}", lines, in_thread=False, buttons=buttons)
+    post_once(session, subject, channel, note, now)
 
 
 def _unused(idle: Sequence[Idle], settings: Settings, now: datetime) -> Iterator[Markup]:

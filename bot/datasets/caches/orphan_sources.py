@@ -29,14 +29,14 @@ class OrphanSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class OrphansFound:
     """The results of all sources: what was found, and by kind why a query failed."""
 
     found: Sequence[Orphan] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
-def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Asked:
+def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> OrphansFound:
     """Queries all sources; if one fails, the others are still queried."""
     found: list[Orphan] = []
     failed: dict[str, str] = {}
@@ -45,4 +45,4 @@ def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Ask
             found += source.find(cluster, now)
         except OutsideError as error:
             failed[source.kind] = f"{error.message} {error.hint}".rstrip()
-    return Asked(found, failed)
+    return OrphansFound(found, failed)

@@ -13,10 +13,10 @@ from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
 from bot.config import Settings
 from bot.controller import Step, Trouble
 from bot.datasets.caches import idle, orphan_notes, sights
-from bot.datasets.caches.orphan_sources import Asked, OrphanSource, ask
-from bot.datasets.caches.tables import ORPHAN, Cache, Orphan, Share
+from bot.datasets.caches.orphan_sources import OrphansFound, OrphanSource, ask
+from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan
 from bot.datasets.caches.users import needing
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import Version, lane
 from bot.due import wake
@@ -25,9 +25,9 @@ from bot.volumes.records import ClaimPlace, stale, why_it_stays
 # A row is written before its objects are created, and cleared after they are deleted.
 _YOUNG = timedelta(hours=1)
 _REMOVABLE: dict[str, Resource[Any]] = {JOBS.kind: JOBS, PVCS.kind: PVCS}
-_ROWS: tuple[tuple[str, type[Cache] | type[Share] | type[Version] | type[Push]], ...] = (
+_ROWS: tuple[tuple[str, type[Cache] | type[CacheShare] | type[Version] | type[Push]], ...] = (
     (labels.DATASET_CACHE, Cache),
-    (labels.DATASET_SHARE, Share),
+    (labels.DATASET_SHARE, CacheShare),
     (labels.DATASET_VERSION, Version),
     (labels.DATASET_PUSH, Push),
 )
@@ -54,7 +54,7 @@ class OrphanController:
 
     kind = ORPHAN
 
-    def __init__(self, world: World, sources: Sequence[OrphanSource] = ()) -> None:
+    def __init__(self, world: ControllerContext, sources: Sequence[OrphanSource] = ()) -> None:
         self._world = world
         self._sources = sources
 
@@ -78,7 +78,7 @@ class OrphanController:
         unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
-            seen = Asked([*found, *asked.found], asked.failed)
+            seen = OrphansFound([*found, *asked.found], asked.failed)
             _record(session, (settings.workspace, row_id), seen, refused, now)
             sights.forget(session, row_id, there)
             left = orphan_notes.Left(row_id, present(session, row_id), unused, asked.failed)
@@ -86,7 +86,7 @@ class OrphanController:
 
         return Step(None, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Notes why objects whose deletion was confirmed still exist."""
         for orphan in present(session, row_id):
             if orphan.wanted_by is not None:
@@ -151,8 +151,8 @@ def _unneeded(
                 break
 
 
-def _is_done(row: Cache | Share | Version | Push) -> bool:
-    return row.ended_at is not None if isinstance(row, Share) else row.is_cleared
+def _is_done(row: Cache | CacheShare | Version | Push) -> bool:
+    return row.ended_at is not None if isinstance(row, CacheShare) else row.is_cleared
 
 
 def _orphan(cluster: str, kind: str, found: Any) -> Orphan:
@@ -190,7 +190,7 @@ def _delete(cluster: Cluster, orphan: Orphan) -> list[str]:
 def _record(
     session: Session,
     where: tuple[str, str],
-    seen: Asked,
+    seen: OrphansFound,
     refused: dict[str, str],
     now: datetime,
 ) -> None:

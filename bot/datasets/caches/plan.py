@@ -12,7 +12,7 @@ from bot.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Wish:
+class CacheRequest:
     """The arguments of `/dataset cache`; without a size the smallest that fits is used.
 
     `keep` is how long the cache is kept unused, None if not given. `teams` will use it besides
@@ -48,7 +48,7 @@ class Keeping:
         return None if None in {self.seconds, other} else max(self.seconds or 0, other or 0)
 
 
-class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+class CachePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is created on confirmation: the value of a button, so its keys are short."""
 
     version_id: str = msgspec.field(name="v")
@@ -63,11 +63,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
-_DECODER = msgspec.json.Decoder(Plan)
+_DECODER = msgspec.json.Decoder(CachePlan)
 _LONGEST = 1900
 
 
-def written(plan: Plan) -> str:
+def written(plan: CachePlan) -> str:
     """The plan as the value of a button; UsageError if it is too long for Slack."""
     text = msgspec.json.encode(plan).decode()
     if len(text) > _LONGEST:
@@ -75,7 +75,7 @@ def written(plan: Plan) -> str:
     return text
 
 
-def read(value: str) -> Plan:
+def read(value: str) -> CachePlan:
     """The plan in the value of a button; UsageError if an earlier release wrote it."""
     try:
         return _DECODER.decode(value)

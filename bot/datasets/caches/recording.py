@@ -8,17 +8,17 @@ from sqlmodel import Session
 
 from bot.datasets.caches import fills, notes, shares
 from bot.datasets.caches.decision import (
-    Again,
     Arrange,
-    Cleared,
+    CacheObserved,
     Decision,
     DeleteJob,
+    Done,
     Fail,
     Filled,
-    Follow,
-    Seen,
+    Recreate,
+    UpdateStatus,
 )
-from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.saying import Said
 from bot.masking import hide_secrets
@@ -30,15 +30,17 @@ _UNBOUND, _BINDS_WITHIN = "unbound immediate PersistentVolumeClaims", timedelta(
 
 
 @dataclass(frozen=True)
-class Findings:
+class CacheFindings:
     """What was observed of a cache, and the decision that was made from it."""
 
     decision: Decision
-    seen: Seen
+    seen: CacheObserved
     now: datetime
 
 
-def record(session: Session, row_id: str, found: Findings, words: Callable[[str], str]) -> None:
+def record(
+    session: Session, row_id: str, found: CacheFindings, words: Callable[[str], str]
+) -> None:
     """Updates the row, and the card if what it shows has changed."""
     cache = session.get(Cache, row_id)
     if cache is None:
@@ -62,22 +64,22 @@ def record(session: Session, row_id: str, found: Findings, words: Callable[[str]
         refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
 
 
-def _apply(cache: Cache, found: Findings) -> None:
+def _apply(cache: Cache, found: CacheFindings) -> None:
     """Applies the decisions that notify no one."""
     match found.decision:
-        case Follow() as follow:
+        case UpdateStatus() as follow:
             _follow(cache, follow, found)
-        case Again():
+        case Recreate():
             cache.job_uid = None
         case Arrange(said):
             _arrange(cache, said, found.now)
-        case Cleared(remains):
+        case Done(remains):
             _clear(cache, remains)
         case _:
             pass
 
 
-def _note_objects(cache: Cache, found: Findings) -> None:
+def _note_objects(cache: Cache, found: CacheFindings) -> None:
     """Records the uids of our objects, so that later ones of the same name are not ours."""
     seen, is_going = found.seen, isinstance(found.decision, DeleteJob)
     if seen.claim is not None and not seen.taken:
@@ -87,16 +89,16 @@ def _note_objects(cache: Cache, found: Findings) -> None:
         cache.job_uid = seen.job.uid
 
 
-def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
+def _follow(cache: Cache, follow: UpdateStatus, found: CacheFindings) -> None:
     if not cache.is_live:
         return
-    if follow.phase is not Phase(cache.phase):
+    if follow.phase is not CachePhase(cache.phase):
         cache.phase, cache.since = follow.phase, found.now
-        if follow.phase is Phase.FILLING:
+        if follow.phase is CachePhase.FILLING:
             cache.since = cache.started_at = found.seen.started_at or found.now
     said, cache.obstacle = found.seen.said, _lasting(cache, found)
     cache.is_late = bool(follow.lateness)
-    if said is not None and said.event == "progress" and follow.phase is Phase.FILLING:
+    if said is not None and said.event == "progress" and follow.phase is CachePhase.FILLING:
         _progress(cache, said, found.now)
     if said is not None and said.event == "failed":
         cache.obstacle = f"{hide_secrets(said.message)} Retrying."
@@ -104,7 +106,7 @@ def _follow(cache: Cache, follow: Follow, found: Findings) -> None:
         cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
 
 
-def _lasting(cache: Cache, found: Findings) -> str:
+def _lasting(cache: Cache, found: CacheFindings) -> str:
     """What obstructs the fill, except for a volume that is still being bound."""
     is_being_bound = _UNBOUND in found.seen.obstacle and found.now - cache.since < _BINDS_WITHIN
     return "" if is_being_bound else found.seen.obstacle
@@ -122,16 +124,16 @@ def _progress(cache: Cache, said: Said, now: datetime) -> None:
 
 
 def _arrange(cache: Cache, said: Said, now: datetime) -> None:
-    cache.phase, cache.since, cache.stage, cache.job_uid = Phase.ARRANGING, now, "", None
+    cache.phase, cache.since, cache.stage, cache.job_uid = CachePhase.ARRANGING, now, "", None
     cache.files_done, cache.bytes_done = said.objects, said.bytes
     cache.verified_by = dict(said.verified_by)
     cache.verified_bytes = dict(said.verified_bytes)
     cache.bytes_per_second, cache.obstacle, cache.is_late = None, "", False
 
 
-def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
+def _fill(session: Session, cache: Cache, said: Said, found: CacheFindings) -> None:
     job = found.seen.job
-    cache.phase, cache.stage = Phase.READY, ""
+    cache.phase, cache.stage = CachePhase.READY, ""
     cache.started_at = cache.started_at or found.seen.started_at
     cache.ready_at = (job.status.completion_time if job is not None else None) or found.now
     cache.since = cache.ready_at
@@ -145,8 +147,8 @@ def _fill(session: Session, cache: Cache, said: Said, found: Findings) -> None:
     fills.ends(session, cache, found.now)
 
 
-def _fail(session: Session, cache: Cache, fail: Fail, found: Findings) -> None:
-    cache.phase, cache.stage = Phase.FAILED, fail.word
+def _fail(session: Session, cache: Cache, fail: Fail, found: CacheFindings) -> None:
+    cache.phase, cache.stage = CachePhase.FAILED, fail.word
     cache.reason, cache.unblock = hide_secrets(fail.reason), fail.unblock
     cache.keys = list(fail.keys)
     cache.since = cache.ended_at = found.now

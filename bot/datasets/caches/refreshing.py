@@ -10,7 +10,7 @@ from bot.datasets import bounds
 from bot.datasets.caches.tables import Cache
 from bot.datasets.location import Location
 from bot.datasets.surveys import new_survey
-from bot.datasets.tables import VERSION, Dataset, Phase, Version, lane
+from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase, lane
 from bot.due import Due, wake
 
 _AT_ONCE = 3
@@ -40,7 +40,7 @@ def _forget(session: Session, before: datetime) -> None:
     old = select(col(Version.id)).where(
         col(Version.is_refresh).is_(True),
         col(Version.is_cleared).is_(True),
-        col(Version.phase).in_((Phase.UNCHANGED, Phase.FAILED)),
+        col(Version.phase).in_((VersionPhase.UNCHANGED, VersionPhase.FAILED)),
         col(Version.asked_at) < before,
     )
     ids = session.scalars(old).all()
@@ -62,7 +62,7 @@ def _unseen_since(moment: datetime, used_since: datetime) -> Select[Dataset]:
         ),
     )
     has_version = select(col(Version.id)).where(
-        col(Version.dataset_id) == col(Dataset.id), col(Version.phase) == Phase.READY
+        col(Version.dataset_id) == col(Dataset.id), col(Version.phase) == VersionPhase.READY
     )
     surveys = (
         select(

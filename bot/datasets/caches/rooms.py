@@ -11,8 +11,8 @@ from sqlmodel import Session, col, select
 
 from bot.cluster.allowances import Allowance
 from bot.config import Datasets
-from bot.datasets.caches.tables import Cache, Phase, Wanted
-from bot.datasets.caches.watermark import Room
+from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
+from bot.datasets.caches.watermark import ClassCapacity
 from bot.volumes.pools import PoolRoom
 
 _REQUESTS = "requests.storage"
@@ -34,7 +34,7 @@ def rooms(
     allowances: Iterable[Allowance],
     pools: Mapping[str, PoolRoom],
     datasets: Datasets,
-) -> dict[str, Room]:
+) -> dict[str, ClassCapacity]:
     """The capacity of every class that is configured or used, by its name.
 
     `allowances` are the ResourceQuotas of the namespace of datasets, `pools` the capacity pools
@@ -45,18 +45,20 @@ def rooms(
     for cache in caches:
         name = cache.storage_class
         taken[name] = taken.get(name, 0) + cache.capacity_bytes
-        if cache.wanted == Wanted.EVICT or cache.phase == Phase.EVICTING:
+        if cache.wanted == CacheIntent.EVICT or cache.phase == CachePhase.EVICTING:
             leaving[name] = leaving.get(name, 0) + cache.capacity_bytes
     quotas = list(allowances)
     return {
-        name: _in_pool(pools[name], caches, Room(None, bytes_, leaving.get(name, 0)), name)
+        name: _in_pool(pools[name], caches, ClassCapacity(None, bytes_, leaving.get(name, 0)), name)
         if name in pools
-        else _room(name, Room(None, bytes_, leaving.get(name, 0)), quotas, datasets)
+        else _room(name, ClassCapacity(None, bytes_, leaving.get(name, 0)), quotas, datasets)
         for name, bytes_ in taken.items()
     }
 
 
-def _in_pool(pool: PoolRoom, caches: Iterable[Cache], room: Room, name: str) -> Room:
+def _in_pool(
+    pool: PoolRoom, caches: Iterable[Cache], room: ClassCapacity, name: str
+) -> ClassCapacity:
     """What Azure reported, plus what was requested since.
 
     A volume being deleted counts until Azure no longer has it.
@@ -69,13 +71,17 @@ def _in_pool(pool: PoolRoom, caches: Iterable[Cache], room: Room, name: str) -> 
         and each.claim_uid is not None  # what has no PVC yet is promised room by `left`
         and (not each.volume_name or each.asked_at > pool.seen_at - _UNDER_WAY)
     )
-    return Room(pool.size_bytes, pool.taken_bytes + unseen, room.leaving, f"pool {pool.name}")
+    return ClassCapacity(
+        pool.size_bytes, pool.taken_bytes + unseen, room.leaving, f"pool {pool.name}"
+    )
 
 
-def _room(name: str, room: Room, quotas: Sequence[Allowance], datasets: Datasets) -> Room:
+def _room(
+    name: str, room: ClassCapacity, quotas: Sequence[Allowance], datasets: Datasets
+) -> ClassCapacity:
     limits = [
-        Room(_bytes(quota.status.hard[key]), _bytes(quota.status.used.get(key)), room.leaving,
-             f"ResourceQuota {quota.name}")
+        ClassCapacity(_bytes(quota.status.hard[key]), _bytes(quota.status.used.get(key)),
+                      room.leaving, f"ResourceQuota {quota.name}")
         for quota in quotas
         for key in (f"{name}.storageclass.storage.k8s.io/{_REQUESTS}", _REQUESTS)
         if key in quota.status.hard
@@ -84,7 +90,7 @@ def _room(name: str, room: Room, quotas: Sequence[Allowance], datasets: Datasets
         return min(limits, key=lambda each: each.free or 0)
     known = datasets.classes.get(name)
     if known is not None and known.budget is not None:
-        return Room(known.budget, room.taken, room.leaving, "budget")
+        return ClassCapacity(known.budget, room.taken, room.leaving, "budget")
     return room
 
 

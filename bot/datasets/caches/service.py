@@ -29,9 +29,9 @@ from bot.datasets.caches.cost import (
 )
 from bot.datasets.caches.keeping import keep_seconds
 from bot.datasets.caches.lost import refuse_lost
-from bot.datasets.caches.plan import Keeping, Plan, Wish
+from bot.datasets.caches.plan import CachePlan, CacheRequest, Keeping
 from bot.datasets.caches.rooms import kept, rooms
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
@@ -44,16 +44,16 @@ from bot.volumes.pools import pool_rooms
 
 
 @dataclass(frozen=True)
-class Offer:
+class CacheOffer:
     """A cache that could be created, and what it costs; nothing is created yet."""
 
-    plan: Plan
+    plan: CachePlan
     estimate: Estimate
     boost: Foreseen | None = None
 
 
 @dataclass(frozen=True)
-class Found:
+class CacheFound:
     """A cache that exists or was just requested; `added` are teams that may use it from now on."""
 
     cache: Cache
@@ -88,10 +88,10 @@ class CacheService:
         self,
         session: Session,
         caller: Caller,
-        wish: Wish,
+        wish: CacheRequest,
         now: datetime,
-        besides: Sequence[Plan] = (),
-    ) -> Offer | Found:
+        besides: Sequence[CachePlan] = (),
+    ) -> CacheOffer | CacheFound:
         """What a cache would cost, or the cache itself if it exists; asking counts as use.
 
         `besides` are caches that are created at the same time, which reduces the free space.
@@ -111,16 +111,16 @@ class CacheService:
         refuse_unfit(version)
         layout = self._classes.layout(wish.layout)
         size = self._size(session, version, chosen, wish)
-        plan = Plan(version.id, chosen, size, caller.team or "", teams, keep, layout)
+        plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout)
         estimate = without(self._estimate(session, version, plan, now), besides)
         refuse_crowded(estimate, self._words("dataset usage"))
         if not wish.is_boosted:
-            return Offer(plan, estimate)
+            return CacheOffer(plan, estimate)
         boost = self._boosts().offered(session, plan, now)
         growth = boost.plan.growth_bytes
-        return Offer(replace(plan, is_boosted=True, growth_bytes=growth), estimate, boost)
+        return CacheOffer(replace(plan, is_boosted=True, growth_bytes=growth), estimate, boost)
 
-    def begin(self, session: Session, caller: Caller, plan: Plan, now: datetime) -> Found:
+    def begin(self, session: Session, caller: Caller, plan: CachePlan, now: datetime) -> CacheFound:
         """Requests a cache; if it exists by now, the caller joins it."""
         version = session.get(Version, plan.version_id)
         dataset = session.get(Dataset, version.dataset_id) if version is not None else None
@@ -150,7 +150,7 @@ class CacheService:
         record(session, _actor(caller), "dataset.cache", (CACHE, cache.id), facts, at=now)
         show_card(session, cache.subject, caller.channel, now, live=True, owner=caller.person)
         wake(session, CACHE, cache.id, lane(cache.cluster), now)
-        return Found(cache, teams, is_new=True)
+        return CacheFound(cache, teams, is_new=True)
 
     def _join(
         self,
@@ -158,11 +158,11 @@ class CacheService:
         caller: Caller,
         what: tuple[Cache, tuple[str, ...], Keeping],
         now: datetime,
-    ) -> Found:
+    ) -> CacheFound:
         """Adds teams to an existing cache, ready or not; asking counts as use."""
         cache, teams, keeping = what
         refuse_lost(session, cache, "used by more teams or runs")
-        if cache.wanted == Wanted.EVICT:
+        if cache.wanted == CacheIntent.EVICT:
             raise ConflictError(
                 f"{cache.reference} is being evicted from {cache.storage_class}.",
                 "Cache it again when its card shows Evicted.",
@@ -181,7 +181,7 @@ class CacheService:
             show_card(session, cache.subject, channel, now, live=True, owner=who)
         elif added:
             refresh_cards(session, cache.subject, live=False)
-        return Found(cache, added)
+        return CacheFound(cache, added)
 
     def _version(self, session: Session, team: str, said: Reference) -> tuple[Dataset, Version]:
         dataset = finding.dataset(session, team, said.name, self._words)
@@ -195,7 +195,7 @@ class CacheService:
         bounds.insist(bounds.of_version(session, self._settings(), version))
         return dataset, version
 
-    def _size(self, session: Session, version: Version, name: str, wish: Wish) -> int:
+    def _size(self, session: Session, version: Version, name: str, wish: CacheRequest) -> int:
         """Bytes that the cache takes; UserError if FSx cannot import the version."""
         if self._import(session, version, name) is None:
             return volume_bytes(version, wish.size, self._classes.settings(name))
@@ -227,9 +227,11 @@ class CacheService:
         """The version's cache on that class or on any; one being evicted only if all are."""
         found = caching.of_version(session, version.id, self._datasets().cluster)
         meant = [each for each in found if storage_class in {None, each.storage_class}]
-        return min(meant, key=lambda each: each.wanted == Wanted.EVICT, default=None)
+        return min(meant, key=lambda each: each.wanted == CacheIntent.EVICT, default=None)
 
-    def _estimate(self, session: Session, version: Version, plan: Plan, now: datetime) -> Estimate:
+    def _estimate(
+        self, session: Session, version: Version, plan: CachePlan, now: datetime
+    ) -> Estimate:
         """What a plan costs now, by the database and the cluster view alone."""
         datasets = self._datasets()
         cluster = self._clusters[datasets.cluster]
@@ -250,7 +252,11 @@ class CacheService:
         )
 
     def _row(
-        self, caller: Caller, version: Version, what: tuple[Plan, tuple[str, ...]], now: datetime
+        self,
+        caller: Caller,
+        version: Version,
+        what: tuple[CachePlan, tuple[str, ...]],
+        now: datetime,
     ) -> Cache:
         plan, teams = what
         datasets, row_id = self._datasets(), new_id()

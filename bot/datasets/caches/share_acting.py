@@ -15,7 +15,7 @@ from bot.datasets.caches.share_decision import (
     Refer,
     RemoveClaim,
     RemoveVolume,
-    Seen,
+    ShareObserved,
     Unrefer,
     Wait,
 )
@@ -28,11 +28,13 @@ from bot.datasets.caches.share_forms import (
     without_namespace,
 )
 from bot.datasets.caches.share_origin import Origin
-from bot.datasets.caches.tables import Share
+from bot.datasets.caches.tables import CacheShare
 from bot.errors import ClusterError
 
 
-def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision) -> Decision:
+def act(
+    cluster: Cluster, share: CacheShare, origin: Origin, seen: ShareObserved, decision: Decision
+) -> Decision:
     """Takes a step and returns the decision to record; ClusterError if it must be retried."""
     match decision:
         case Allow():
@@ -53,7 +55,7 @@ def act(cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: De
 
 
 def _make(
-    cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision
+    cluster: Cluster, share: CacheShare, origin: Origin, seen: ShareObserved, decision: Decision
 ) -> Decision | None:
     """Creates an object; if its name is taken, the next step finds out by what."""
     resource, body, namespace = _body(cluster, share, origin, seen, decision)
@@ -69,7 +71,7 @@ def _make(
 
 
 def _body(
-    cluster: Cluster, share: Share, origin: Origin, seen: Seen, decision: Decision
+    cluster: Cluster, share: CacheShare, origin: Origin, seen: ShareObserved, decision: Decision
 ) -> tuple[Resource[Any], Manifest, str | None]:
     installation = cluster.installation
     if isinstance(decision, Refer):
@@ -83,7 +85,9 @@ def _body(
     return VOLUMES, shared_volume(share, origin.reference, seen.volume, installation), None
 
 
-def _note(cluster: Cluster, share: Share, seen: Seen, *, is_shared: bool) -> Decision | None:
+def _note(
+    cluster: Cluster, share: CacheShare, seen: ShareObserved, *, is_shared: bool
+) -> Decision | None:
     """Changes which namespaces share the PVC, unless it was changed since it was read."""
     source = seen.source
     if source is None:

@@ -10,13 +10,13 @@ from bot.datasets.caches.share_acting import act
 from bot.datasets.caches.share_decision import (
     Allow,
     Decision,
+    Done,
     Fail,
     Gone,
     MakeClaim,
     MakeVolume,
-    Ready,
-    Rest,
-    Seen,
+    Published,
+    ShareObserved,
     Wait,
     decide,
     phase_after,
@@ -24,8 +24,8 @@ from bot.datasets.caches.share_decision import (
 from bot.datasets.caches.share_forms import Form
 from bot.datasets.caches.share_observing import observe
 from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
-from bot.datasets.caches.tables import SHARE, Share
-from bot.datasets.controller import SOON, World
+from bot.datasets.caches.tables import SHARE, CacheShare
+from bot.datasets.controller import SOON, ControllerContext
 from bot.masking import hide_secrets
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
@@ -33,10 +33,10 @@ _SHOWN_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class _Known:
+class _ShareRows:
     """The rows of a share and of what it shares."""
 
-    share: Share
+    share: CacheShare
     origin: Origin
 
 
@@ -45,7 +45,7 @@ class ShareController:
 
     kind = SHARE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
@@ -59,7 +59,7 @@ class ShareController:
         datasets = self._world.settings().datasets
         drivers = datasets.static_drivers if datasets is not None else ()
         decision = decide(share, origin, seen, drivers, now)
-        if isinstance(decision, Rest):
+        if isinstance(decision, Done):
             return Step(None)
         decision = act(cluster, share, origin, seen, decision)
         return Step(
@@ -67,24 +67,24 @@ class ShareController:
             lambda session: _record(session, row_id, seen, decision, now),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Records a failure for those who wait, from the second attempt on."""
-        share = session.get(Share, row_id)
+        share = session.get(CacheShare, row_id)
         if share is not None and trouble.attempts >= _SHOWN_ATTEMPTS:
             share.trouble = trouble.sentence
             session.add(share)
 
 
-def _known(session: Session, row_id: str) -> _Known | None:
-    share = session.get(Share, row_id)
+def _known(session: Session, row_id: str) -> _ShareRows | None:
+    share = session.get(CacheShare, row_id)
     origin = origin_of(session, share) if share is not None else None
-    return _Known(share, origin) if share is not None and origin is not None else None
+    return _ShareRows(share, origin) if share is not None and origin is not None else None
 
 
-def _again(share: Share, origin: Origin, decision: Decision, now: datetime) -> datetime | None:
+def _again(share: CacheShare, origin: Origin, decision: Decision, now: datetime) -> datetime | None:
     """When to take the next step if nothing wakes the row before."""
     match decision:
-        case Ready() | Gone():
+        case Published() | Gone():
             return None
         case Wait() if not origin.is_ready and origin.is_live and share.is_wanted:
             return now + _COPYING
@@ -94,9 +94,11 @@ def _again(share: Share, origin: Origin, decision: Decision, now: datetime) -> d
             return now + SOON
 
 
-def _record(session: Session, row_id: str, seen: Seen, decision: Decision, now: datetime) -> None:
+def _record(
+    session: Session, row_id: str, seen: ShareObserved, decision: Decision, now: datetime
+) -> None:
     """Updates the row, and wakes what waits for it if its state has changed."""
-    share = session.get_one(Share, row_id)
+    share = session.get_one(CacheShare, row_id)
     before = (share.phase, share.reason)
     share.trouble = _trouble(decision)
     if isinstance(decision, Fail):
@@ -122,7 +124,7 @@ def _trouble(decision: Decision) -> str:
             return ""
 
 
-def _take_identity(share: Share, seen: Seen, decision: Decision) -> None:
+def _take_identity(share: CacheShare, seen: ShareObserved, decision: Decision) -> None:
     match decision:
         case Allow() | MakeClaim(Form.TRIDENT):
             share.form = Form.TRIDENT

@@ -8,7 +8,7 @@ from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.datasets.caches.share_forms import Form, Unshareable, form_of, with_namespace
 from bot.datasets.caches.share_origin import Origin
-from bot.datasets.caches.tables import Share, SharePhase
+from bot.datasets.caches.tables import CacheShare, SharePhase
 from bot.durations import format_duration
 
 LATE_AFTER, BINDS_WITHIN = timedelta(minutes=5), timedelta(minutes=30)
@@ -17,7 +17,7 @@ _RETAIN = "Retain"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShareObserved:
     """What was observed in the cluster.
 
     `source` and `volume` are the PVC and the volume of the cache, `claim` is the PVC of the share
@@ -38,7 +38,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Done:
     """Do nothing."""
 
 
@@ -65,7 +65,7 @@ class MakeClaim:
 
 
 @dataclass(frozen=True)
-class Ready:
+class Published:
     """Pods of the namespace can mount it."""
 
 
@@ -118,12 +118,12 @@ class Gone:
 
 
 Decision = (
-    Rest
+    Done
     | Allow
     | Refer
     | MakeVolume
     | MakeClaim
-    | Ready
+    | Published
     | Wait
     | Fail
     | RemoveClaim
@@ -135,11 +135,11 @@ Decision = (
 
 
 def decide(
-    share: Share, origin: Origin, seen: Seen, drivers: Collection[str], now: datetime
+    share: CacheShare, origin: Origin, seen: ShareObserved, drivers: Collection[str], now: datetime
 ) -> Decision:
     """The next step; `drivers` are those that allow two volumes of one handle."""
     if not share.is_live:
-        return Rest()
+        return Done()
     if is_leaving(share, origin):
         return _leave(share, seen)
     form = form_of(seen.volume, drivers) if seen.volume is not None else None
@@ -155,17 +155,17 @@ def decide(
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is not None:
         return Wait(f"PVC {share.claim_name} is being deleted there outside Quartermaster.")
     if seen.claim is not None and seen.claim.status.phase == BOUND:
-        return Ready()
+        return Published()
     made = _trident(share, seen) if form is Form.TRIDENT else _static(seen)
     return made or _binding(share, origin, seen, now)
 
 
-def is_leaving(share: Share, origin: Origin) -> bool:
+def is_leaving(share: CacheShare, origin: Origin) -> bool:
     """Whether the share must be removed: unwanted, failed, or its cache has ended."""
     return not share.is_wanted or bool(share.reason) or not origin.is_live
 
 
-def _trident(share: Share, seen: Seen) -> Decision | None:
+def _trident(share: CacheShare, seen: ShareObserved) -> Decision | None:
     told = seen.source.metadata.annotations.get(labels.SHARED_TO, "") if seen.source else ""
     if with_namespace(told, share.namespace) != told:
         return Allow()
@@ -174,7 +174,7 @@ def _trident(share: Share, seen: Seen) -> Decision | None:
     return MakeClaim(Form.TRIDENT) if seen.claim is None else None
 
 
-def _static(seen: Seen) -> Decision | None:
+def _static(seen: ShareObserved) -> Decision | None:
     if seen.own is None:
         return MakeVolume()
     if seen.claim is not None:
@@ -186,7 +186,7 @@ def _static(seen: Seen) -> Decision | None:
     return MakeClaim(Form.STATIC)
 
 
-def _binding(share: Share, origin: Origin, seen: Seen, now: datetime) -> Decision:
+def _binding(share: CacheShare, origin: Origin, seen: ShareObserved, now: datetime) -> Decision:
     waited = now - max(share.since, origin.ready_at or share.since)
     if waited > BINDS_WITHIN:
         return Fail(
@@ -200,13 +200,13 @@ def _binding(share: Share, origin: Origin, seen: Seen, now: datetime) -> Decisio
     return Wait()
 
 
-def _unbound(seen: Seen) -> str:
+def _unbound(seen: ShareObserved) -> str:
     if seen.source is None:
         return "The shared PVC does not exist."
     return f"The shared PVC {seen.source.name} is not bound."
 
 
-def _leave(share: Share, seen: Seen) -> Decision:
+def _leave(share: CacheShare, seen: ShareObserved) -> Decision:
     """Removes a share: the PVC first, then its volume, then what allowed it."""
     if seen.claim is not None:
         if seen.users:
@@ -234,10 +234,10 @@ def _leave(share: Share, seen: Seen) -> Decision:
     )
 
 
-def phase_after(share: Share, decision: Decision) -> SharePhase:
+def phase_after(share: CacheShare, decision: Decision) -> SharePhase:
     """The phase of the share after a step."""
     match decision:
-        case Ready():
+        case Published():
             return SharePhase.READY
         case Gone():
             return SharePhase.FAILED if share.reason else SharePhase.GONE

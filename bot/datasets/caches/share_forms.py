@@ -8,7 +8,7 @@ from typing import Any
 from bot.cluster import labels
 from bot.cluster.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
 from bot.datasets.caches.share_origin import Origin
-from bot.datasets.caches.tables import Share
+from bot.datasets.caches.tables import CacheShare
 
 Manifest = dict[str, Any]
 TRIDENT = "csi.trident.netapp.io"
@@ -60,7 +60,7 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
 
 
 def shared_claim(
-    share: Share,
+    share: CacheShare,
     origin: Origin,
     source: tuple[PersistentVolumeClaim, PersistentVolume],
     form: Form,
@@ -86,7 +86,7 @@ def shared_claim(
 
 
 def shared_volume(
-    share: Share, dataset: str, volume: PersistentVolume, installation: str
+    share: CacheShare, dataset: str, volume: PersistentVolume, installation: str
 ) -> Manifest:
     """A PersistentVolume of the same handle, only for the PVC of the other namespace.
 
@@ -114,7 +114,7 @@ def shared_volume(
     return {"metadata": _metadata(share, dataset, installation), "spec": spec}
 
 
-def reference(share: Share, origin: Origin, installation: str) -> Manifest:
+def reference(share: CacheShare, origin: Origin, installation: str) -> Manifest:
     """The TridentVolumeReference that Trident requires before it shares with a namespace."""
     return {
         "metadata": _metadata(share, origin.reference, installation)
@@ -138,7 +138,7 @@ def _named(told: str) -> list[str]:
     return [each for each in told.split(",") if each]
 
 
-def _metadata(share: Share, dataset: str, installation: str) -> Manifest:
+def _metadata(share: CacheShare, dataset: str, installation: str) -> Manifest:
     return {
         "name": share.claim_name,
         "labels": {

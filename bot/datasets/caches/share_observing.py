@@ -6,16 +6,16 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, PVCS, VOLUME_REFERENCES, VOLUMES
 from bot.datasets import pods
-from bot.datasets.caches.share_decision import BOUND, Seen, is_leaving
+from bot.datasets.caches.share_decision import BOUND, ShareObserved, is_leaving
 from bot.datasets.caches.share_forms import TRIDENT, Form
 from bot.datasets.caches.share_origin import Origin
-from bot.datasets.caches.tables import Share
+from bot.datasets.caches.tables import CacheShare
 from bot.datasets.caches.users import OVER
 
 _MOST_PODS = 3
 
 
-def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
+def observe(cluster: Cluster, share: CacheShare, origin: Origin) -> ShareObserved:
     """What the cluster shows of a share; ClusterError if a read fails."""
     source = _source(cluster, origin)
     claim = cluster.get(PVCS, share.claim_name, share.namespace)
@@ -26,7 +26,7 @@ def observe(cluster: Cluster, share: Share, origin: Origin) -> Seen:
     ours = {what: each for what, each in found.items() if _is_ours(each, share, cluster)}
     is_going = is_leaving(share, origin) and claim is not None
     unbound = claim if claim is not None and claim.status.phase != BOUND else None
-    return Seen(
+    return ShareObserved(
         source=source,
         volume=volume,
         claim=claim if "PVC" in ours else None,
@@ -52,7 +52,7 @@ def _source(cluster: Cluster, origin: Origin) -> PersistentVolumeClaim | None:
     return found if {**origin.marks, **ours}.items() <= found.labels.items() else None
 
 
-def _is_ours(found: ClusterObject | None, share: Share, cluster: Cluster) -> bool:
+def _is_ours(found: ClusterObject | None, share: CacheShare, cluster: Cluster) -> bool:
     marks = {labels.DATASET_SHARE: share.id, labels.INSTALLATION: cluster.installation}
     return found is not None and marks.items() <= found.labels.items()
 
@@ -64,7 +64,7 @@ def _volume(cluster: Cluster, name: str) -> PersistentVolume | None:
 
 
 def _reference(
-    cluster: Cluster, share: Share, volume: PersistentVolume | None
+    cluster: Cluster, share: CacheShare, volume: PersistentVolume | None
 ) -> VolumeReference | None:
     """The TridentVolumeReference; read only for Trident, as the bot may lack the right else."""
     csi = volume.spec.csi if volume is not None else None
@@ -74,7 +74,7 @@ def _reference(
     return cluster.get(VOLUME_REFERENCES, share.claim_name, share.namespace)
 
 
-def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:
+def _bound(cluster: Cluster, share: CacheShare) -> PersistentVolume | None:
     """The volume that the share's PVC is or was bound to."""
     volume = _volume(cluster, share.volume_name)
     place = volume.spec.claim_ref if volume is not None else None
@@ -85,7 +85,7 @@ def _bound(cluster: Cluster, share: Share) -> PersistentVolume | None:
     return volume if is_its else None
 
 
-def _users(cluster: Cluster, share: Share) -> tuple[str, ...]:
+def _users(cluster: Cluster, share: CacheShare) -> tuple[str, ...]:
     using = [
         f"Pod {pod.name}"
         for pod in cluster.list(PODS, share.namespace)

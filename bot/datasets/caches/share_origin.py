@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.cluster import labels
-from bot.datasets.caches.tables import CACHE, Cache, Phase, Share
+from bot.datasets.caches.tables import CACHE, Cache, CachePhase, CacheShare
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.tables import lane
@@ -32,7 +32,7 @@ class Origin:
     uid: str | None = None
 
 
-def origin_of(session: Session, share: Share) -> Origin | None:
+def origin_of(session: Session, share: CacheShare) -> Origin | None:
     """The origin of a share; None if its cache or push no longer exists."""
     if share.push_id is not None:
         push = session.get(Push, share.push_id)
@@ -41,7 +41,7 @@ def origin_of(session: Session, share: Share) -> Origin | None:
     return _of_cache(cache) if cache is not None else None
 
 
-def wake_users(session: Session, share: Share, now: datetime, *, is_gone: bool) -> None:
+def wake_users(session: Session, share: CacheShare, now: datetime, *, is_gone: bool) -> None:
     """Wakes what waits for a share."""
     if share.push_id is not None:
         wake(session, PUSH, share.push_id, lane(share.cluster), now)
@@ -59,7 +59,7 @@ def _of_cache(cache: Cache) -> Origin:
         claim_name=cache.claim_name,
         storage_class=cache.storage_class,
         ready_at=cache.ready_at,
-        is_ready=cache.phase == Phase.READY,
+        is_ready=cache.phase == CachePhase.READY,
         is_live=cache.is_live,
         marks={labels.DATASET_CACHE: cache.id},
     )

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.database.columns import new_id
-from bot.datasets.caches.tables import SHARE, Cache, Share
+from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.job import job_name
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import lane
@@ -39,7 +39,7 @@ def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> 
 
 def open_for(session: Session, push: Push, now: datetime) -> None:
     """Shares a team's PVC with the namespace of datasets until its push has ended."""
-    share = Share(
+    share = CacheShare(
         id=push.share_id,
         workspace_id=push.workspace_id,
         push_id=push.id,
@@ -54,25 +54,27 @@ def open_for(session: Session, push: Push, now: datetime) -> None:
     wake(session, SHARE, share.id, lane(share.cluster), now)
 
 
-def close(session: Session, share: Share, now: datetime) -> None:
+def close(session: Session, share: CacheShare, now: datetime) -> None:
     """Requests the removal of a share."""
     share.is_wanted = False
     session.add(share)
     wake(session, SHARE, share.id, lane(share.cluster), now)
 
 
-def live(session: Session, cache_id: str) -> Sequence[Share]:
+def live(session: Session, cache_id: str) -> Sequence[CacheShare]:
     """The shares of a cache that exist, are requested, or are being removed."""
     return session.scalars(
-        select(Share)
-        .where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_(None))
-        .order_by(col(Share.id))
+        select(CacheShare)
+        .where(col(CacheShare.cache_id) == cache_id, col(CacheShare.ended_at).is_(None))
+        .order_by(col(CacheShare.id))
     ).all()
 
 
 def remains(session: Session, cache_id: str) -> str:
     """What the removed shares of a cache left behind, as sentences."""
-    ended = select(Share).where(col(Share.cache_id) == cache_id, col(Share.ended_at).is_not(None))
+    ended = select(CacheShare).where(
+        col(CacheShare.cache_id) == cache_id, col(CacheShare.ended_at).is_not(None)
+    )
     return " ".join(each.trouble for each in session.scalars(ended) if each.trouble)
 
 
@@ -82,20 +84,22 @@ def leave(session: Session, cache_id: str, now: datetime) -> None:
         close(session, share, now)
 
 
-def by_claim(session: Session, cache_id: str, claim: str) -> Share | None:
+def by_claim(session: Session, cache_id: str, claim: str) -> CacheShare | None:
     """The share of a cache that has this PVC, in any phase."""
     return session.scalars(
-        select(Share).where(col(Share.cache_id) == cache_id, col(Share.claim_name) == claim)
+        select(CacheShare).where(
+            col(CacheShare.cache_id) == cache_id, col(CacheShare.claim_name) == claim
+        )
     ).first()
 
 
-def _of_namespace(session: Session, cache_id: str, namespace: str) -> Share | None:
+def _of_namespace(session: Session, cache_id: str, namespace: str) -> CacheShare | None:
     return next((each for each in live(session, cache_id) if each.namespace == namespace), None)
 
 
-def _new(cache: Cache, namespace: str, now: datetime) -> Share:
+def _new(cache: Cache, namespace: str, now: datetime) -> CacheShare:
     share_id = new_id()
-    return Share(
+    return CacheShare(
         id=share_id,
         workspace_id=cache.workspace_id,
         cache_id=cache.id,

@@ -20,7 +20,7 @@ from bot.datasets.caches.users import Place
 _PRECISE = timedelta(hours=1)
 
 
-class Sight(SQLModel, table=True):
+class ClaimSighting(SQLModel, table=True):
     """When a PVC of a team was first seen, and when a pod was last seen to mount it."""
 
     __tablename__: ClassVar[Any] = "claim_sights"
@@ -37,12 +37,14 @@ class Sight(SQLModel, table=True):
 
 
 _MOUNTED = (
-    update(Sight)
-    .where(col(Sight.cluster) == bindparam("of"), col(Sight.uid) == bindparam("which"))
+    update(ClaimSighting)
+    .where(
+        col(ClaimSighting.cluster) == bindparam("of"), col(ClaimSighting.uid) == bindparam("which")
+    )
     .values(mounted_at=bindparam("at"))
 )
-_GONE = delete(Sight).where(
-    col(Sight.cluster) == bindparam("of"), col(Sight.uid) == bindparam("which")
+_GONE = delete(ClaimSighting).where(
+    col(ClaimSighting.cluster) == bindparam("of"), col(ClaimSighting.uid) == bindparam("which")
 )
 
 
@@ -83,7 +85,9 @@ def mounts(cluster: Cluster, settings: Settings, now: datetime) -> Mounts | None
 
 def note(session: Session, cluster: str, seen: Mounts, now: datetime) -> None:
     """Records PVCs seen for the first time, and those seen mounted."""
-    noted = select(Sight.uid, Sight.mounted_at).where(col(Sight.cluster) == cluster)
+    noted = select(ClaimSighting.uid, ClaimSighting.mounted_at).where(
+        col(ClaimSighting.cluster) == cluster
+    )
     known = dict(session.exec(noted).all())
     new, changed = [], []
     for uid, place in seen.claims.items():
@@ -93,19 +97,21 @@ def note(session: Session, cluster: str, seen: Mounts, now: datetime) -> None:
         elif at is not None and at - (known[uid] or at - _PRECISE) >= _PRECISE:
             changed.append({"of": cluster, "which": uid, "at": at})
     if new:
-        session.connection().execute(insert(Sight), new)
+        session.connection().execute(insert(ClaimSighting), new)
     if changed:
         session.connection().execute(_MOUNTED, changed)
 
 
-def noted(session: Session, cluster: str) -> Sequence[Sight]:
+def noted(session: Session, cluster: str) -> Sequence[ClaimSighting]:
     """What is recorded about the PVCs of a cluster."""
-    return session.exec(select(Sight).where(col(Sight.cluster) == cluster)).all()
+    return session.exec(select(ClaimSighting).where(col(ClaimSighting.cluster) == cluster)).all()
 
 
 def forget(session: Session, cluster: str, there: Collection[str]) -> None:
     """Deletes the records of PVCs that no longer exist."""
-    known = session.exec(select(Sight.uid).where(col(Sight.cluster) == cluster)).all()
+    known = session.exec(
+        select(ClaimSighting.uid).where(col(ClaimSighting.cluster) == cluster)
+    ).all()
     gone = [{"of": cluster, "which": uid} for uid in known if uid not in there]
     if gone:
         session.connection().execute(_GONE, gone)

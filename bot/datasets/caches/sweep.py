@@ -14,7 +14,7 @@ from bot.datasets.caches.expiry import (
     Action,
     Announce,
     Evict,
-    Found,
+    ExpiringCache,
     Withdraw,
     action,
     capped,
@@ -22,24 +22,24 @@ from bot.datasets.caches.expiry import (
     is_after_a_pause,
     soonest,
 )
-from bot.datasets.caches.looking import Use
+from bot.datasets.caches.looking import ClaimUse
 from bot.datasets.caches.lost import lost
 from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.tables import CACHE, SWEEP, Cache, Phase, Sweep, Wanted
+from bot.datasets.caches.tables import CACHE, SWEEP, Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.users import PIN, said_of
-from bot.datasets.caches.watermark import Room, crowded
+from bot.datasets.caches.watermark import ClassCapacity, crowded
 from bot.datasets.tables import lane
 from bot.due import wake
 from bot.slack.messages import refresh_cards
 
 
 @dataclass(frozen=True)
-class Seen:
+class CacheUsage:
     """The use of caches by their ids, and the capacity of classes, as a sweep observed them."""
 
     cluster: str
-    uses: Mapping[str, Use]
-    rooms: Mapping[str, Room]
+    uses: Mapping[str, ClaimUse]
+    rooms: Mapping[str, ClassCapacity]
 
 
 def look_through(settings: Settings, session: Session, now: datetime) -> None:
@@ -55,15 +55,15 @@ def ready(session: Session, cluster: str) -> Sequence[Cache]:
         select(Cache)
         .where(
             col(Cache.cluster) == cluster,
-            col(Cache.phase) == Phase.READY,
-            col(Cache.wanted) == Wanted.READY,
+            col(Cache.phase) == CachePhase.READY,
+            col(Cache.wanted) == CacheIntent.READY,
             col(Cache.ended_at).is_(None),
         )
         .order_by(col(Cache.id))
     ).all()
 
 
-def sweep(session: Session, seen: Seen, settings: Settings, now: datetime) -> None:
+def sweep(session: Session, seen: CacheUsage, settings: Settings, now: datetime) -> None:
     """Records what was observed; announces evictions, withdraws notices, and marks caches."""
     datasets = settings.datasets
     if datasets is None:
@@ -127,7 +127,7 @@ def _act(session: Session, cache: Cache, do: Action, settings: Settings, now: da
             pass
 
 
-def _found(session: Session, cache: Cache, use: Use | None, now: datetime) -> Found:
+def _found(session: Session, cache: Cache, use: ClaimUse | None, now: datetime) -> ExpiringCache:
     """Records the latest use of a cache; returns it with what uses and pins it."""
     on = holds.on(session, CACHE, cache.id, now)
     held = [each for each in on if each.subject_kind != PIN]
@@ -135,9 +135,11 @@ def _found(session: Session, cache: Cache, use: Use | None, now: datetime) -> Fo
     if held:
         sentences = tuple(said_of(each, now) for each in held)
         earlier = use.users if use else ()
-        use = replace(use or Use(now, ""), at=now, by=held[0].why, users=(*sentences, *earlier))
+        use = replace(
+            use or ClaimUse(now, ""), at=now, by=held[0].why, users=(*sentences, *earlier)
+        )
     if use is not None and use.at > (cache.seen_used_at or cache.asked_at):
         cache.seen_used_at, cache.used_by = use.at, use.by
         session.add(cache)
     why = lost(session, cache)
-    return Found(cache, (*((why,) if why else ()), *(use.users if use else ())), pins)
+    return ExpiringCache(cache, (*((why,) if why else ()), *(use.users if use else ())), pins)

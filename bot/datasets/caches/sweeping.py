@@ -13,9 +13,9 @@ from bot.controller import Step, Trouble
 from bot.datasets.caches import shares, sights
 from bot.datasets.caches.looking import look
 from bot.datasets.caches.rooms import kept, rooms
-from bot.datasets.caches.sweep import Seen, ready, sweep
+from bot.datasets.caches.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.tables import SWEEP
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
 from bot.volumes.pools import pool_sums
 from bot.wakeups import Wakeup
@@ -26,7 +26,7 @@ class SweepController:
 
     kind = SWEEP
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
@@ -47,7 +47,7 @@ class SweepController:
         )
         allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()
         room = rooms(volumes, allowances, pools, datasets)
-        seen = Seen(row_id, look(cluster, caches, now), room)
+        seen = CacheUsage(row_id, look(cluster, caches, now), room)
         mounts = sights.mounts(cluster, settings, now)
 
         def save(session: Session) -> None:
@@ -57,7 +57,7 @@ class SweepController:
 
         return Step(None, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Reports nothing: a cache that cannot be observed is not evicted."""
 
 

@@ -16,7 +16,7 @@ SWEEP = "dataset-sweep"
 ORPHAN = "dataset-orphan"
 
 
-class Phase(StrEnum):
+class CachePhase(StrEnum):
     """The phase of a cache; the last two are final."""
 
     ASKED = "asked"
@@ -29,10 +29,10 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-ENDS = frozenset({Phase.EVICTED, Phase.FAILED})
+ENDS = frozenset({CachePhase.EVICTED, CachePhase.FAILED})
 
 
-class Wanted(StrEnum):
+class CacheIntent(StrEnum):
     """The desired state of a cache."""
 
     READY = "ready"
@@ -89,7 +89,7 @@ class Cache(SQLModel, table=True):
     layout: str = ""
     asked_at: datetime = Field(sa_type=Moment)
 
-    wanted: str = Wanted.READY
+    wanted: str = CacheIntent.READY
     teams: list[str] = Field(default_factory=list, sa_type=JSON)
     keep_seconds: int | None = None
     used_at: datetime = Field(sa_type=Moment)
@@ -105,7 +105,7 @@ class Cache(SQLModel, table=True):
         default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"}
     )
 
-    phase: str = Phase.ASKED
+    phase: str = CachePhase.ASKED
     since: datetime = Field(sa_type=Moment)
     claim_uid: str | None = None
     volume_name: str = ""
@@ -142,7 +142,7 @@ class Cache(SQLModel, table=True):
     @property
     def is_ready(self) -> bool:
         """Whether runs can mount it and it is not marked for eviction."""
-        return self.phase == Phase.READY and self.wanted == Wanted.READY
+        return self.phase == CachePhase.READY and self.wanted == CacheIntent.READY
 
     @property
     def last_used_at(self) -> datetime:
@@ -165,7 +165,7 @@ class SharePhase(StrEnum):
     FAILED = "failed"
 
 
-class Share(SQLModel, table=True):
+class CacheShare(SQLModel, table=True):
     """A PVC in the namespace of a team, on the same volume as a cache.
 
     `form` is how it is shared: `same` if the namespace is the cache's own, `trident` by a volume
@@ -267,7 +267,7 @@ class Orphan(SQLModel, table=True):
         return Subject(self.workspace_id, ORPHAN, self.id)
 
 
-class Use(SQLModel, table=True):
+class VersionUse(SQLModel, table=True):
     """A use of a version: the subject that read it, and its name for people."""
 
     __tablename__: ClassVar[Any] = "dataset_uses"

@@ -6,7 +6,7 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from bot import holds
-from bot.datasets.caches.tables import CACHE, Cache, Use, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, VersionUse
 from bot.errors import ConflictError
 
 
@@ -20,7 +20,7 @@ def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now
         update(Cache)
         .where(
             col(Cache.id) == cache.id,
-            col(Cache.wanted) == Wanted.READY,
+            col(Cache.wanted) == CacheIntent.READY,
             col(Cache.ended_at).is_(None),
         )
         .values(used_at=now)
@@ -37,5 +37,5 @@ def take(session: Session, cache: Cache, subject: tuple[str, str], why: str, now
     holds.take(session, hold)
     version_id = cache.version_id
     session.merge(
-        Use(version_id=version_id, subject_kind=kind, subject_id=subject_id, who=why, at=now)
+        VersionUse(version_id=version_id, subject_kind=kind, subject_id=subject_id, who=why, at=now)
     )

@@ -10,7 +10,7 @@ from bot.datasets.wording import capacity, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Confirm
 from bot.slack.markup import Markup, join, person, plain, sentence, when
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 
 EXTEND, PIN, EVICT = "dataset.extend", "dataset.pin", "dataset.evict"
 DAY = timedelta(days=1)
@@ -32,32 +32,33 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
         buttons = (keep_buttons(cache, cache.leaves_at) if place != cache.channel
                    else (*keep_buttons(cache, cache.leaves_at), evict_button(cache)))  # fmt: skip
         whose = join(person(cache.person), " ", said) if place == cache.channel else said
-        note = Note(_purpose("notice", cache), (whose, plain(_HOW_TO_KEEP)), broadcast=True,
-                    owner=cache.person, buttons=buttons)  # fmt: skip
-        say_once(session, cache.subject, place, note, now)
+        lines = (whose, plain(_HOW_TO_KEEP))
+        note = ThreadMessage(_purpose("notice", cache), lines, broadcast=True,
+                             owner=cache.person, buttons=buttons)  # fmt: skip
+        post_once(session, cache.subject, place, note, now)
 
 
 def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
     """Reports that an announced eviction will not happen, and why."""
     line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
     for place in channels:
-        note = Note(_purpose("withdrawn", cache), (line,), owner=cache.person)
-        say_once(session, cache.subject, place, note, now)
+        note = ThreadMessage(_purpose("withdrawn", cache), (line,), owner=cache.person)
+        post_once(session, cache.subject, place, note, now)
 
 
 def called_off(session: Session, cache: Cache, now: datetime) -> None:
     """Reports that an eviction was cancelled, and what uses the cache."""
     at = int((cache.evict_at or now).timestamp())
     line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
-    note = Note(f"called-off-{at}", (line,), owner=cache.person)
-    say_once(session, cache.subject, cache.channel, note, now)
+    note = ThreadMessage(f"called-off-{at}", (line,), owner=cache.person)
+    post_once(session, cache.subject, cache.channel, note, now)
 
 
 def evicted(session: Session, cache: Cache, now: datetime) -> None:
     """Reports that a cache was evicted, and how much space that freed."""
     line = sentence(f"Evicted {cache.reference} from {cache.storage_class}. {cache.reason}")
-    note = Note("evicted", (line,), owner=cache.person)
-    say_once(session, cache.subject, cache.channel, note, now)
+    note = ThreadMessage("evicted", (line,), owner=cache.person)
+    post_once(session, cache.subject, cache.channel, note, now)
 
 
 def outcome(cache: Cache, retained: str) -> str:

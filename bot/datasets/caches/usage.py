@@ -16,8 +16,8 @@ from bot.datasets.caches import orphans
 from bot.datasets.caches.expiry import expires_at
 from bot.datasets.caches.orphans import present
 from bot.datasets.caches.rooms import kept, rooms
-from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, Orphan, Phase
-from bot.datasets.caches.watermark import Room
+from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, CachePhase, Orphan
+from bot.datasets.caches.watermark import ClassCapacity
 from bot.datasets.tables import Dataset
 from bot.errors import ConflictError, NotFoundError
 from bot.volumes.pools import pool_rooms
@@ -36,7 +36,7 @@ class Going:
 class Usage:
     """Usage of fast storage; `others` counts caches that the team may not use."""
 
-    rooms: Mapping[str, Room]
+    rooms: Mapping[str, ClassCapacity]
     caches: Sequence[Cache]
     going: Sequence[Going]
     others: int
@@ -97,7 +97,7 @@ def _going(session: Session, cache: Cache, now: datetime) -> Going:
     runs = [each for each in on if each.until is None]
     if runs:
         return Going(cache, None, f"used by {runs[0].why}")
-    if cache.phase != Phase.READY:
+    if cache.phase != CachePhase.READY:
         return Going(cache, None, "copying")
     expires = cache.leaves_at or expires_at(cache)
     if expires is None:

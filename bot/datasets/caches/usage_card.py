@@ -10,7 +10,7 @@ from bot.datasets.caches.orphan_notes import (
     remove_button,
 )
 from bot.datasets.caches.usage import Going, Usage, by_team, data_bytes
-from bot.datasets.caches.watermark import Room
+from bot.datasets.caches.watermark import ClassCapacity
 from bot.datasets.wording import capacity, size
 from bot.durations import format_duration
 from bot.slack.card import Card, Table
@@ -42,7 +42,7 @@ def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
     )
 
 
-def _row(usage: Usage, name: str, room: Room) -> tuple[str, ...]:
+def _row(usage: Usage, name: str, room: ClassCapacity) -> tuple[str, ...]:
     mine = [each for each in usage.caches if each.storage_class == name]
     free = UNKNOWN if room.free is None else capacity(room.free)
     limit = UNKNOWN if room.whole is None else f"{capacity(room.whole)} ({room.source})"

@@ -11,7 +11,7 @@ from bot.cluster.claims import DataSource, PersistentVolume, PersistentVolumeCla
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, VOLUMES
-from bot.datasets.caches.tables import CACHE, Cache, Share
+from bot.datasets.caches.tables import CACHE, Cache, CacheShare
 from bot.durations import format_duration
 from bot.holds import Hold
 
@@ -21,7 +21,7 @@ _CLAIM = "PersistentVolumeClaim"
 Place = tuple[str, str]
 
 
-def places(cache: Cache, shares: Iterable[Share]) -> frozenset[Place]:
+def places(cache: Cache, shares: Iterable[CacheShare]) -> frozenset[Place]:
     """The PVCs (namespace, name) of a cache and its shares."""
     return frozenset(
         {
@@ -48,7 +48,7 @@ def holding(session: Session, cache: Cache, now: datetime) -> list[str]:
     return [said_of(each, now) for each in sorted(found, key=_order)]
 
 
-def standing(cluster: Cluster, cache: Cache, shares: Iterable[Share]) -> list[str]:
+def standing(cluster: Cluster, cache: Cache, shares: Iterable[CacheShare]) -> list[str]:
     """What in the cluster needs a cache, by live reads; ClusterError if a read fails."""
     return needing(cluster, places(cache, shares), cache)
 

@@ -15,7 +15,7 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.caches import shares
 from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.shareable import Storage, unshareable
-from bot.datasets.caches.tables import Cache, Phase, SharePhase, Wanted
+from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, SharePhase
 from bot.datasets.caches.taking import take as hold
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
@@ -82,7 +82,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class DataReadiness:
     """What a user of data waits for, or why it failed; both are empty when the data is ready.
 
     All are sentences; `advice` says what to do.
@@ -93,7 +93,7 @@ class Standing:
     advice: str = ""
 
 
-THERE = Standing()
+THERE = DataReadiness()
 
 
 def take(
@@ -126,15 +126,15 @@ def take(
     ]
 
 
-def standing(session: Session, cache_id: str, claim: str) -> Standing:
+def standing(session: Session, cache_id: str, claim: str) -> DataReadiness:
     """How far a cache is for those who mount this PVC of it."""
     cache = caching.by_id(session, cache_id)
     if cache is None:
-        return Standing(failed="The cache that it reads no longer exists.")
+        return DataReadiness(failed="The cache that it reads no longer exists.")
     if not cache.is_live:
         return _ended(cache)
-    if cache.phase != Phase.READY:
-        return Standing(waits=f"Waiting for {cache.reference}: {_far(cache)}")
+    if cache.phase != CachePhase.READY:
+        return DataReadiness(waits=f"Waiting for {cache.reference}: {_far(cache)}")
     if claim == cache.claim_name:
         return THERE
     return _shared(session, cache, claim)
@@ -156,7 +156,7 @@ def _found(
     version = finding.version(session, dataset, asked.version, words)
     bounds.insist(bounds.of_version(session, user.settings, version))
     caches = caching.of_version(session, version.id, user.cluster)
-    usable = next((each for each in caches if each.wanted == Wanted.READY), None)
+    usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
     if usable is None and caches:
         again = words(f"dataset cache {version.reference}")
         raise ConflictError(
@@ -204,22 +204,22 @@ def _join(session: Session, cache: Cache, team: str) -> None:
         refresh_cards(session, cache.subject, live=not cache.is_ready)
 
 
-def _ended(cache: Cache) -> Standing:
-    if cache.phase == Phase.FAILED:
-        return Standing(
+def _ended(cache: Cache) -> DataReadiness:
+    if cache.phase == CachePhase.FAILED:
+        return DataReadiness(
             failed=f"{cache.reference} could not be cached. {cache.reason}", advice=cache.unblock
         )
-    return Standing(failed=f"{cache.reference} was evicted before it could be read.")
+    return DataReadiness(failed=f"{cache.reference} was evicted before it could be read.")
 
 
 def _far(cache: Cache) -> str:
     """The progress of a fill, as the end of a sentence."""
-    match Phase(cache.phase):
-        case Phase.FILLING if cache.stage == "importing":
+    match CachePhase(cache.phase):
+        case CachePhase.FILLING if cache.stage == "importing":
             return "its file names are being imported."
-        case Phase.FILLING:
+        case CachePhase.FILLING:
             return f"{_percent(cache)} % copied{_left(cache)}."
-        case Phase.ARRANGING:
+        case CachePhase.ARRANGING:
             return "its files are copied and are being arranged."
         case _:
             return f"copying has not started yet. {cache.obstacle}".strip()
@@ -237,18 +237,18 @@ def _left(cache: Cache) -> str:
     return f", about {format_duration(time)} left"
 
 
-def _shared(session: Session, cache: Cache, claim: str) -> Standing:
+def _shared(session: Session, cache: Cache, claim: str) -> DataReadiness:
     share = shares.by_claim(session, cache.id, claim)
     if share is None:
-        return Standing(failed=f"PVC {claim} of {cache.reference} is no longer known.")
+        return DataReadiness(failed=f"PVC {claim} of {cache.reference} is no longer known.")
     if share.reason or not share.is_live:
         why = share.reason or "Its PVC was deleted."
         said = f"Namespace {share.namespace} cannot mount {cache.reference}. {why}"
-        return Standing(failed=said, advice=share.unblock)
+        return DataReadiness(failed=said, advice=share.unblock)
     if share.phase == SharePhase.READY:
         return THERE
     said = f"Waiting until namespace {share.namespace} can mount {cache.reference}."
-    return Standing(waits=f"{said} {share.trouble}".strip())
+    return DataReadiness(waits=f"{said} {share.trouble}".strip())
 
 
 _NO_WAY = "The team does not have that cluster; a platform admin can change that."

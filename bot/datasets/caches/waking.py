@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.datasets.caches.tables import CACHE, SHARE, Cache, Share
+from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheShare
 from bot.datasets.tables import lane
 from bot.due import wake
 
@@ -18,6 +18,8 @@ def wake_holders(session: Session, cache: Cache, now: datetime) -> None:
     for hold in holds.on(session, CACHE, cache.id, now):
         if hold.subject_kind in _LOOKED_AT:
             wake(session, hold.subject_kind, hold.subject_id, lane(cache.cluster), now)
-    shares = select(Share).where(col(Share.cache_id) == cache.id, col(Share.ended_at).is_(None))
+    shares = select(CacheShare).where(
+        col(CacheShare.cache_id) == cache.id, col(CacheShare.ended_at).is_(None)
+    )
     for share in session.exec(shares):
         wake(session, SHARE, share.id, lane(share.cluster), now)

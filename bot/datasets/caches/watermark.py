@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.datasets.caches.expiry import Found, Leave
+from bot.datasets.caches.expiry import ExpiringCache, Leave
 from bot.datasets.wording import capacity
 
 _SPARED = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Room:
+class ClassCapacity:
     """The capacity of a class for caches: bytes in total (None if unknown), and bytes used.
 
     `leaving` is the part used by caches that are being evicted. `source` names where the total
@@ -30,8 +30,8 @@ class Room:
 
 
 def crowded(
-    found: Sequence[Found],
-    rooms: Mapping[str, Room],
+    found: Sequence[ExpiringCache],
+    rooms: Mapping[str, ClassCapacity],
     percents: Mapping[str, int],
     now: datetime,
 ) -> dict[str, Leave]:
@@ -57,7 +57,7 @@ def crowded(
     return leaves
 
 
-def _may_go(found: Found, storage_class: str, now: datetime) -> bool:
+def _may_go(found: ExpiringCache, storage_class: str, now: datetime) -> bool:
     cache = found.cache
     is_extended = cache.expires_after is not None and cache.expires_after > now
     is_spared = cache.called_off is not None and now - cache.used_at < _SPARED
@@ -65,7 +65,7 @@ def _may_go(found: Found, storage_class: str, now: datetime) -> bool:
     return cache.storage_class == storage_class and found.is_free and not is_wanted
 
 
-def _least_used(found: Iterable[Found], excess: int) -> Iterable[Found]:
+def _least_used(found: Iterable[ExpiringCache], excess: int) -> Iterable[ExpiringCache]:
     for each in sorted(found, key=_order):
         if excess <= 0:
             return
@@ -73,6 +73,6 @@ def _least_used(found: Iterable[Found], excess: int) -> Iterable[Found]:
         excess -= each.cache.capacity_bytes
 
 
-def _order(found: Found) -> tuple[bool, datetime, str]:
+def _order(found: ExpiringCache) -> tuple[bool, datetime, str]:
     cache = found.cache
     return cache.noticed_at is None, cache.last_used_at, cache.id

@@ -47,7 +47,7 @@ class Association:
     follows: tuple[str, ...] = ()
 
 
-class Kind(StrEnum):
+class TaskKind(StrEnum):
     """The kind of a data repository task."""
 
     IMPORT = "IMPORT_METADATA_FROM_REPOSITORY"

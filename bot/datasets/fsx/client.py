@@ -9,8 +9,8 @@ from bot.config import FsxService
 from bot.datasets.fsx.answers import (
     Association,
     FileSystem,
-    Kind,
     Task,
+    TaskKind,
     association_of,
     file_system_of,
     task_of,
@@ -48,7 +48,7 @@ class NewTask:
     token.
     """
 
-    kind: Kind
+    kind: TaskKind
     file_system: str
     path: str
     token: str
@@ -109,7 +109,7 @@ class Fsx:
         """Starts a task, or returns it if it was started before; None while another task runs."""
         released: dict[str, Any] = (
             {"ReleaseConfiguration": {"DurationSinceLastAccess": {"Unit": "DAYS", "Value": 0}}}
-            if new.kind is Kind.RELEASE
+            if new.kind is TaskKind.RELEASE
             else {}
         )
         doing = f"Starting {new.kind} on {new.file_system}"

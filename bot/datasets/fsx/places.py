@@ -9,7 +9,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/=+@-]+")
 
 
 @dataclass(frozen=True)
-class Place:
+class RepositoryPath:
     """The files below `folder`, relative to the mount point, are the `objects` of the bucket."""
 
     file_system: str
@@ -19,14 +19,14 @@ class Place:
     folder: str
 
 
-def place_of(source: str, linked: FsxFolder) -> Place | None:
+def place_of(source: str, linked: FsxFolder) -> RepositoryPath | None:
     """The place of a source's files; None if the folder is not linked to the source's bucket."""
     if not source.startswith(linked.repository):
         return None
     root = f"/{linked.path.strip('/')}"
     inner = source.removeprefix(linked.repository).strip("/")
     folder = f"{root}/{inner}".strip("/")
-    return Place(linked.file_system, linked.repository, root, source, folder)
+    return RepositoryPath(linked.file_system, linked.repository, root, source, folder)
 
 
 def is_mountable(folder: str) -> bool:

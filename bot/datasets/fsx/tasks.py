@@ -1,12 +1,12 @@
 """Starts the tasks of caches, and finds one again whose start was not recorded."""
 
 from bot.cluster import labels
-from bot.datasets.fsx.answers import Kind, Task
+from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx, NewTask
 from bot.datasets.fsx.tables import Import
 
 
-def begun(fsx: Fsx, imported: Import, kind: Kind, installation: str) -> Task | None:
+def begun(fsx: Fsx, imported: Import, kind: TaskKind, installation: str) -> Task | None:
     """The task of a cache, started now if necessary; None while another task runs.
 
     A cache has one task of each kind. It is first looked up by its tags, because FSx does not
@@ -16,7 +16,7 @@ def begun(fsx: Fsx, imported: Import, kind: Kind, installation: str) -> Task | N
     for task in fsx.tasks(imported.file_system):
         if task.kind == kind and tags.items() <= task.tags.items():
             return task
-    is_import = kind is Kind.IMPORT
+    is_import = kind is TaskKind.IMPORT
     path = imported.objects.rstrip("/") if is_import else imported.folder
     token = f"{imported.cache_id}-{'import' if is_import else 'release'}"
     return fsx.begin(NewTask(kind, imported.file_system, path, token, tags))

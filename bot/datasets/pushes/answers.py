@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from bot.datasets.push_tables import Push
 from bot.datasets.pushes.plan import written
-from bot.datasets.pushes.service import Offer
-from bot.datasets.pushes.volumes import Volume
+from bot.datasets.pushes.service import PushOffer
+from bot.datasets.pushes.volumes import PushVolume
 from bot.datasets.wording import capacity
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import Markup, code, join, plain, when
@@ -13,7 +13,7 @@ from bot.slack.markup import Markup, code, join, plain, when
 CONFIRM = "dataset.push"
 
 
-def offered(offer: Offer) -> Reply:
+def offered(offer: PushOffer) -> Reply:
     """What would be pushed, with the button that starts it."""
     wish, volume = offer.wish, offer.volume
     facts: list[tuple[str, Markup]] = [
@@ -44,7 +44,7 @@ def begun(push: Push) -> Reply:
     )
 
 
-def _snapshot(volume: Volume) -> Iterator[tuple[str, Markup]]:
+def _snapshot(volume: PushVolume) -> Iterator[tuple[str, Markup]]:
     """The PVC and time of a snapshot, and how it is read."""
     if volume.snapshot_uid:
         of = f"of PVC {volume.claim}" if volume.claim else "of an unknown PVC"
@@ -52,7 +52,7 @@ def _snapshot(volume: Volume) -> Iterator[tuple[str, Markup]]:
         yield "Snapshot", join(of, moment, "; a PVC is created from it while it is read")
 
 
-def _there(offer: Offer) -> str:
+def _there(offer: PushOffer) -> str:
     if not offer.wish.is_overwriting:
         return "stay; if one has different content, the push fails and names it"
     lost = ""
@@ -62,7 +62,7 @@ def _there(offer: Offer) -> str:
     return f"are overwritten if their content differs{lost}"
 
 
-def _becomes(offer: Offer) -> str:
+def _becomes(offer: PushOffer) -> str:
     if not offer.dataset:
         return "no version: the target is not a dataset; --as NAME makes it one"
     name = offer.wish.version or "(next free name)"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.push_tables import Phase, Push
+from bot.datasets.push_tables import Push, PushPhase
 from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Progress, Tone
@@ -11,11 +11,11 @@ from bot.slack.markup import Markup, code, join, plain, sentence, when
 
 STOP = "dataset.push_stop"
 _TONES = {
-    Phase.ASKED: Tone.WAITING,
-    Phase.STARTING: Tone.WAITING,
-    Phase.COPYING: Tone.WORKING,
-    Phase.PUSHED: Tone.GOOD,
-    Phase.FAILED: Tone.BAD,
+    PushPhase.ASKED: Tone.WAITING,
+    PushPhase.STARTING: Tone.WAITING,
+    PushPhase.COPYING: Tone.WORKING,
+    PushPhase.PUSHED: Tone.GOOD,
+    PushPhase.FAILED: Tone.BAD,
 }
 _MOST_KEYS = 10
 
@@ -25,33 +25,33 @@ def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
 
     `person` is the name of its requester, `version` the version recorded from it, or empty.
     """
-    phase = Phase(push.phase)
+    phase = PushPhase(push.phase)
     is_hindered = bool(push.trouble or push.unrecorded)
     is_hindered |= push.is_live and bool(push.obstacle or push.is_late)
     return Card(
         title=f"{push.source} to {push.target}",
         state=_state(push, phase, now),
-        tone=Tone.WARNING if is_hindered and phase is not Phase.FAILED else _TONES[phase],
+        tone=Tone.WARNING if is_hindered and phase is not PushPhase.FAILED else _TONES[phase],
         lines=tuple(_lines(push, version)),
         facts=tuple(_facts(push, person)),
-        progress=_progress(push) if phase is Phase.COPYING and push.stage else None,
+        progress=_progress(push) if phase is PushPhase.COPYING and push.stage else None,
         buttons=tuple(_buttons(push)),
     )
 
 
-def _state(push: Push, phase: Phase, now: datetime) -> str:
+def _state(push: Push, phase: PushPhase, now: datetime) -> str:
     if push.is_live and push.stopped_by is not None:
         return "Stopping"
     match phase:
-        case Phase.ASKED:
+        case PushPhase.ASKED:
             return "Waiting for the volume"
-        case Phase.STARTING:
+        case PushPhase.STARTING:
             return "Starting"
-        case Phase.COPYING:
+        case PushPhase.COPYING:
             return f"Pushing for {format_duration(max(now - push.since, timedelta()))}"
-        case Phase.PUSHED:
+        case PushPhase.PUSHED:
             return "Pushed"
-        case Phase.FAILED:
+        case PushPhase.FAILED:
             return "Not pushed"
 
 
@@ -100,9 +100,9 @@ def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
     yield "Store", code(push.store)
     yield "Requested by", plain(person)
     yield "Requested", when(push.asked_at)
-    if push.phase == Phase.COPYING:
+    if push.phase == PushPhase.COPYING:
         yield from _speed(push)
-    if push.phase == Phase.PUSHED:
+    if push.phase == PushPhase.PUSHED:
         yield from _result(push)
     if push.ended_at is not None and push.started_at is not None:
         yield "Duration", plain(format_duration(push.ended_at - push.started_at))

@@ -9,30 +9,30 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
 from bot.controller import Step, Trouble
 from bot.datasets import bounds
-from bot.datasets.bounds import Use
-from bot.datasets.caches.tables import Share
-from bot.datasets.controller import SOON, World
+from bot.datasets.bounds import StoreUse
+from bot.datasets.caches.tables import CacheShare
+from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.job import Manifest
-from bot.datasets.push_tables import PUSH, Phase, Push
+from bot.datasets.push_tables import PUSH, Push, PushPhase
 from bot.datasets.pushes import restore_forms
 from bot.datasets.pushes.decision import decide
 from bot.datasets.pushes.job import push_job
 from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.observing import observe
-from bot.datasets.pushes.recording import Findings, Ways, record
-from bot.datasets.pushes.restored import Part
+from bot.datasets.pushes.recording import PushFindings, Ways, record
+from bot.datasets.pushes.restored import RestoredPart
 from bot.datasets.pushes.steps import (
-    Cleared,
+    AwaitDeletion,
     Create,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
-    Linger,
-    Look,
     Make,
+    PushObserved,
     Remove,
-    Rest,
+    UpdateStatus,
+    Wait,
 )
 from bot.datasets.pushes.versions import Versions
 from bot.errors import ClusterError, StorageError
@@ -47,14 +47,14 @@ class PushController:
 
     kind = PUSH
 
-    def __init__(self, world: World, makers: Makers) -> None:
+    def __init__(self, world: ControllerContext, makers: Makers) -> None:
         self._world = world
         self._ways = Ways(Versions(world.settings, world.words, makers), world.words)
 
     def step(self, row_id: str) -> Step:
         """Takes the next step for a push; OutsideError if the cluster or a store fails."""
         rows = self._world.database.read(lambda session: _rows(session, row_id))
-        if rows is None or rows[0].is_cleared or rows[0].phase not in set(Phase):
+        if rows is None or rows[0].is_cleared or rows[0].phase not in set(PushPhase):
             return Step(None)
         push, share = rows
         now = self._world.clock.now()
@@ -62,15 +62,15 @@ class PushController:
         look = observe(cluster, push)
         claim = share.claim_name if share is not None else push.job_name
         decision = self._act(cluster, push, claim, look, decide(push, share, look, now))
-        if isinstance(decision, Rest):
+        if isinstance(decision, Wait):
             return Step(None)
-        found = Findings(decision, look, now)
+        found = PushFindings(decision, look, now)
         return Step(
             self._again(push, decision, now),
             lambda session: record(session, row_id, found, self._ways),
         )
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows the failure on the card, from the second failed attempt on."""
         push = session.get(Push, row_id)
         if push is None or trouble.attempts < _SHOWN_ATTEMPTS:
@@ -81,7 +81,7 @@ class PushController:
             refresh_cards(session, push.subject, live=push.is_live)
 
     def _act(
-        self, cluster: Cluster, push: Push, claim: str, look: Look, decision: Decision
+        self, cluster: Cluster, push: Push, claim: str, look: PushObserved, decision: Decision
     ) -> Decision:
         """Carries out a decision and returns the one to record; `claim` is the PVC to read."""
         match decision:
@@ -104,11 +104,13 @@ class PushController:
                 pass
         return decision
 
-    def _part(self, cluster: Cluster, push: Push, look: Look, part: Part) -> Manifest:
+    def _part(
+        self, cluster: Cluster, push: Push, look: PushObserved, part: RestoredPart
+    ) -> Manifest:
         """The manifest of one of the objects through which a snapshot is read."""
-        if part is Part.SNAPSHOT:
+        if part is RestoredPart.SNAPSHOT:
             return restore_forms.snapshot_of(push, cluster.installation)
-        if part is Part.CONTENT:
+        if part is RestoredPart.CONTENT:
             if look.restored is None or look.restored.origin is None:
                 raise AssertionError("decided without what the driver made of the snapshot")
             return restore_forms.content_of(push, look.restored.origin, cluster.installation)
@@ -130,11 +132,11 @@ class PushController:
     def _again(self, push: Push, decision: Decision, now: datetime) -> datetime | None:
         """When to take the next step if no event wakes the row earlier."""
         match decision:
-            case Follow(Phase.COPYING):
+            case UpdateStatus(PushPhase.COPYING):
                 return now + self._world.database.read(refresh_interval)
-            case Follow() | Linger():
+            case UpdateStatus() | AwaitDeletion():
                 return now + min(max(_STARTING, (now - push.since) / 10), _LONGEST)
-            case Cleared():
+            case Done():
                 return None
             case _:
                 return now + SOON
@@ -154,12 +156,12 @@ def _created(
     return None
 
 
-def _use_of(push: Push) -> Use:
-    return Use(push.team, push.store, push.target, is_writing=True)
+def _use_of(push: Push) -> StoreUse:
+    return StoreUse(push.team, push.store, push.target, is_writing=True)
 
 
-def _rows(session: Session, row_id: str) -> tuple[Push, Share | None] | None:
+def _rows(session: Session, row_id: str) -> tuple[Push, CacheShare | None] | None:
     push = session.get(Push, row_id)
     if push is None:
         return None
-    return push, session.get_one(Share, push.share_id) if push.share_id else None
+    return push, session.get_one(CacheShare, push.share_id) if push.share_id else None

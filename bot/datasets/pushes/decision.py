@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from bot.cluster.objects import Job, has_condition
-from bot.datasets.caches.tables import Share, SharePhase
-from bot.datasets.decision import Seen
+from bot.datasets.caches.tables import CacheShare, SharePhase
+from bot.datasets.decision import SurveyObserved
 from bot.datasets.ending import silent_end, took_too_long
-from bot.datasets.push_tables import ENDS, Phase, Push
+from bot.datasets.push_tables import ENDS, Push, PushPhase
 from bot.datasets.pushes.job import longest_time
 from bot.datasets.pushes.restoring import clear, prepare
 from bot.datasets.pushes.steps import (
@@ -14,24 +14,24 @@ from bot.datasets.pushes.steps import (
     GOES_ON,
     LATE_AFTER,
     STARTS_WITHIN,
-    Again,
-    Cleared,
+    AwaitDeletion,
     Close,
     Create,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
-    Linger,
-    Look,
     Pushed,
-    Rest,
+    PushObserved,
+    Recreate,
+    UpdateStatus,
+    Wait,
 )
 from bot.datasets.saying import Said
 from bot.durations import format_duration
 
 
-def decide(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
+def decide(push: Push, share: CacheShare | None, look: PushObserved, now: datetime) -> Decision:
     """The next step for a push, given its rows and the observed cluster."""
     if push.phase in ENDS:
         return _after_the_end(push, share, look)
@@ -54,15 +54,15 @@ def decide(push: Push, share: Share | None, look: Look, now: datetime) -> Decisi
     return _at_work(push, job, look, now)
 
 
-def _at_work(push: Push, job: Job, look: Look, now: datetime) -> Decision:
+def _at_work(push: Push, job: Job, look: PushObserved, now: datetime) -> Decision:
     if has_condition(job.status.conditions, "Failed"):
         return _failed(push, job, look.seen)
     if look.seen.is_running or push.started_at is not None:
-        return Follow(Phase.COPYING, look.seen.obstacle)
+        return UpdateStatus(PushPhase.COPYING, look.seen.obstacle)
     if now - (job.metadata.creation_timestamp or push.asked_at) > STARTS_WITHIN:
         within = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {within}. {look.obstacle}".strip(), ADMIN)
-    return Follow(Phase.STARTING, look.obstacle)
+    return UpdateStatus(PushPhase.STARTING, look.obstacle)
 
 
 def is_late(push: Push, now: datetime) -> bool:
@@ -70,7 +70,9 @@ def is_late(push: Push, now: datetime) -> bool:
     return push.is_live and push.started_at is None and now - push.asked_at > LATE_AFTER
 
 
-def _before_the_job(push: Push, share: Share | None, look: Look, now: datetime) -> Decision:
+def _before_the_job(
+    push: Push, share: CacheShare | None, look: PushObserved, now: datetime
+) -> Decision:
     if push.job_uid is not None:
         return Fail("Its Job was deleted outside Quartermaster.", GOES_ON)
     if look.restored is not None:
@@ -78,7 +80,7 @@ def _before_the_job(push: Push, share: Share | None, look: Look, now: datetime) 
     return _by_share(push, share, now) if share is not None else Fail(_FORGOTTEN, ADMIN)
 
 
-def _by_share(push: Push, share: Share, now: datetime) -> Decision:
+def _by_share(push: Push, share: CacheShare, now: datetime) -> Decision:
     if share.reason:
         return Fail(
             f"Namespace {push.namespace} cannot mount PVC {push.claim_name}. {share.reason}",
@@ -92,16 +94,16 @@ def _by_share(push: Push, share: Share, now: datetime) -> Decision:
         within = format_duration(STARTS_WITHIN)
         said = f"PVC {push.claim_name} was not available in {push.namespace} within {within}."
         return Fail(f"{said} {share.trouble}".strip(), ADMIN)
-    return Follow(Phase.ASKED, share.trouble)
+    return UpdateStatus(PushPhase.ASKED, share.trouble)
 
 
 def _completed(push: Push, job: Job, said: Said | None) -> Decision:
     if said is not None and said.event == "done":
         return Pushed(said)
-    return Again() if push.job_uid is not None else Delete(job.uid)
+    return Recreate() if push.job_uid is not None else Delete(job.uid)
 
 
-def _failed(push: Push, job: Job, seen: Seen) -> Decision:
+def _failed(push: Push, job: Job, seen: SurveyObserved) -> Decision:
     """The failure, in the worker's own words if it reported any."""
     said = seen.said
     if said is not None and said.event == "failed":
@@ -112,17 +114,17 @@ def _failed(push: Push, job: Job, seen: Seen) -> Decision:
     return Fail(silent_end(job), ADMIN)
 
 
-def _after_the_end(push: Push, share: Share | None, look: Look) -> Decision:
+def _after_the_end(push: Push, share: CacheShare | None, look: PushObserved) -> Decision:
     """Deletes the Job first, so that no pod still uses what it read."""
     if push.is_cleared:
-        return Rest()
+        return Wait()
     if look.seen.job is not None and not look.seen.is_taken:
         return Delete(look.seen.job.uid)
     if look.restored is not None:
         return clear(look.restored)
     if share is None or not share.is_live:
-        return Cleared()
-    return Close() if share.is_wanted else Linger(share.trouble)
+        return Done()
+    return Close() if share.is_wanted else AwaitDeletion(share.trouble)
 
 
 _FORGOTTEN = "How its PVC was to be read is no longer known."

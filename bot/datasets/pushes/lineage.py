@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlmodel import Session, col, select
 
-from bot.datasets.caches.tables import Use
+from bot.datasets.caches.tables import VersionUse
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import Version
 
@@ -47,7 +47,7 @@ def note_origin(session: Session, push: Push, version: Version, makers: Makers) 
 
 def _read_by(session: Session, maker: Maker) -> Sequence[str]:
     return session.exec(
-        select(Use.version_id)
-        .where(col(Use.subject_kind) == maker.kind, col(Use.subject_id) == maker.id)
-        .order_by(col(Use.version_id))
+        select(VersionUse.version_id)
+        .where(col(VersionUse.subject_kind) == maker.kind, col(VersionUse.subject_id) == maker.id)
+        .order_by(col(VersionUse.version_id))
     ).all()

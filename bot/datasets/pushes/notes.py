@@ -5,22 +5,22 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.datasets.push_tables import Phase, Push
+from bot.datasets.push_tables import Push, PushPhase
 from bot.datasets.tables import Version
 from bot.datasets.wording import files, size
 from bot.slack.markup import Markup, code, join, person, plain, sentence
-from bot.slack.messages import Note, say_once
+from bot.slack.messages import ThreadMessage, post_once
 
 _MOST_KEYS = 3
 
 
 def ended(session: Session, push: Push, words: Callable[[str], str], now: datetime) -> None:
     """Posts once how a push ended, and mentions its requester."""
-    is_bad = push.phase == Phase.FAILED
+    is_bad = push.phase == PushPhase.FAILED
     said = _failed(push) if is_bad else _pushed(session, push, words)
     lines = (join(person(push.person), " ", said[0]), *said[1:])
-    note = Note("ended", lines, broadcast=is_bad, owner=push.person)
-    say_once(session, push.subject, push.channel, note, now)
+    note = ThreadMessage("ended", lines, broadcast=is_bad, owner=push.person)
+    post_once(session, push.subject, push.channel, note, now)
 
 
 def _pushed(session: Session, push: Push, words: Callable[[str], str]) -> list[Markup]:

@@ -12,20 +12,20 @@ from bot.datasets import pods
 from bot.datasets.observing import observe_job
 from bot.datasets.push_tables import Push
 from bot.datasets.pushes.restored import Restored
-from bot.datasets.pushes.steps import Look
+from bot.datasets.pushes.steps import PushObserved
 
 T = TypeVar("T", bound=ClusterObject)
 
 
-def observe(cluster: Cluster, push: Push) -> Look:
+def observe(cluster: Cluster, push: Push) -> PushObserved:
     """The observed state of a push; ClusterError if the cluster cannot be read."""
     seen = observe_job(cluster, push, labels.DATASET_PUSH)
     if push.snapshot:
-        return Look(seen, restored=_restored(cluster, push))
+        return PushObserved(seen, restored=_restored(cluster, push))
     if not push.is_live:
-        return Look(seen)
+        return PushObserved(seen)
     claim = cluster.get(PVCS, push.claim_name, push.claim_namespace)
-    return Look(seen, has_claim=claim is not None and claim.uid == push.claim_uid)
+    return PushObserved(seen, has_claim=claim is not None and claim.uid == push.claim_uid)
 
 
 def _restored(cluster: Cluster, push: Push) -> Restored:

@@ -6,7 +6,7 @@ from bot.datasets.push_tables import spelled
 from bot.errors import UsageError
 
 
-class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
+class PushRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The input of `/dataset push`. It is also the value of a button, so its keys are short.
 
     The source is a folder of a PVC, or of a `snapshot`. `dataset` is the dataset that the target
@@ -31,11 +31,11 @@ class Wish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 # msgspec inspects a class on first use, and a second thread doing so at that moment crashes.
-_DECODER = msgspec.json.Decoder(Wish)
+_DECODER = msgspec.json.Decoder(PushRequest)
 _LONGEST = 1900
 
 
-def written(wish: Wish) -> str:
+def written(wish: PushRequest) -> str:
     """The request as the value of a button; UsageError if it is too long for Slack."""
     text = msgspec.json.encode(wish).decode()
     if len(text) > _LONGEST:
@@ -43,7 +43,7 @@ def written(wish: Wish) -> str:
     return text
 
 
-def read(value: str) -> Wish:
+def read(value: str) -> PushRequest:
     """The request in the value of a button; UsageError if the button is out of date."""
     try:
         return _DECODER.decode(value)

@@ -8,21 +8,21 @@ from sqlmodel import Session
 
 from bot import holds
 from bot.datasets.caches import shares
-from bot.datasets.caches.tables import Share
-from bot.datasets.push_tables import PUSH, Phase, Push
+from bot.datasets.caches.tables import CacheShare
+from bot.datasets.push_tables import PUSH, Push, PushPhase
 from bot.datasets.pushes import notes
 from bot.datasets.pushes.decision import is_late
 from bot.datasets.pushes.steps import (
-    Again,
-    Cleared,
+    AwaitDeletion,
     Close,
     Decision,
     Delete,
+    Done,
     Fail,
-    Follow,
-    Linger,
-    Look,
     Pushed,
+    PushObserved,
+    Recreate,
+    UpdateStatus,
 )
 from bot.datasets.pushes.versions import Versions
 from bot.datasets.saying import Said
@@ -33,11 +33,11 @@ _SMOOTHING = 0.5
 
 
 @dataclass(frozen=True)
-class Findings:
+class PushFindings:
     """A decision, and the observation that it was based on."""
 
     decision: Decision
-    look: Look
+    look: PushObserved
     now: datetime
 
 
@@ -49,7 +49,7 @@ class Ways:
     words: Callable[[str], str]
 
 
-def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
+def record(session: Session, row_id: str, found: PushFindings, ways: Ways) -> None:
     """Updates the row, and the card if what it shows has changed."""
     push = session.get(Push, row_id)
     if push is None:
@@ -70,7 +70,7 @@ def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
             ways.versions.record(session, push, found.now)
             notes.ended(session, push, ways.words, found.now)
         case Fail() as fail:
-            push.phase, push.keys = Phase.FAILED, list(fail.keys)
+            push.phase, push.keys = PushPhase.FAILED, list(fail.keys)
             push.reason, push.unblock = hide_secrets(fail.reason), fail.unblock
             _end(push, found.now)
             notes.ended(session, push, ways.words, found.now)
@@ -82,28 +82,28 @@ def record(session: Session, row_id: str, found: Findings, ways: Ways) -> None:
         refresh_cards(session, push.subject, live=push.is_live)
 
 
-def _apply(session: Session, push: Push, found: Findings) -> None:
+def _apply(session: Session, push: Push, found: PushFindings) -> None:
     match found.decision:
-        case Follow() as follow:
+        case UpdateStatus() as follow:
             _follow(push, follow, found)
-        case Again():
+        case Recreate():
             push.job_uid = None
         case Close():
-            shares.close(session, session.get_one(Share, push.share_id), found.now)
-        case Linger(why):
+            shares.close(session, session.get_one(CacheShare, push.share_id), found.now)
+        case AwaitDeletion(why):
             push.trouble = why
-        case Cleared(retained):
+        case Done(retained):
             push.is_cleared, push.retained = True, retained
             holds.release(session, PUSH, push.id)
         case _:
             pass
 
 
-def _follow(push: Push, follow: Follow, found: Findings) -> None:
+def _follow(push: Push, follow: UpdateStatus, found: PushFindings) -> None:
     seen = found.look.seen
-    if follow.phase is not Phase(push.phase):
+    if follow.phase is not PushPhase(push.phase):
         push.phase, push.since = follow.phase, found.now
-        if follow.phase is Phase.COPYING:
+        if follow.phase is PushPhase.COPYING:
             push.since = push.started_at = seen.started_at or found.now
     said, push.obstacle = seen.said, follow.obstacle
     if said is not None and said.event == "failed":
@@ -118,8 +118,8 @@ def _follow(push: Push, follow: Follow, found: Findings) -> None:
     push.bytes_per_second = rate
 
 
-def _push(push: Push, said: Said, found: Findings) -> None:
-    push.phase = Phase.PUSHED
+def _push(push: Push, said: Said, found: PushFindings) -> None:
+    push.phase = PushPhase.PUSHED
     push.started_at = push.started_at or found.look.seen.started_at
     push.files_total, push.bytes_total = said.objects, said.bytes
     push.files_done, push.bytes_done = said.objects, said.bytes

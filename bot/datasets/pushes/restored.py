@@ -14,7 +14,7 @@ from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, Resource
 from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
 
 
-class Part(Enum):
+class RestoredPart(Enum):
     """One of these objects."""
 
     CONTENT = "content"
@@ -27,10 +27,10 @@ class Part(Enum):
         return _RESOURCES[self]
 
 
-_RESOURCES: dict[Part, Resource[Any]] = {
-    Part.CONTENT: SNAPSHOT_CONTENTS,
-    Part.SNAPSHOT: SNAPSHOTS,
-    Part.CLAIM: PVCS,
+_RESOURCES: dict[RestoredPart, Resource[Any]] = {
+    RestoredPart.CONTENT: SNAPSHOT_CONTENTS,
+    RestoredPart.SNAPSHOT: SNAPSHOTS,
+    RestoredPart.CLAIM: PVCS,
 }
 
 

@@ -2,19 +2,19 @@
 
 from datetime import datetime
 
-from bot.datasets.push_tables import Phase, Push
-from bot.datasets.pushes.restored import Part, Restored
+from bot.datasets.push_tables import Push, PushPhase
+from bot.datasets.pushes.restored import Restored, RestoredPart
 from bot.datasets.pushes.steps import (
     ADMIN,
     GOES_ON,
     STARTS_WITHIN,
-    Cleared,
+    AwaitDeletion,
     Decision,
+    Done,
     Fail,
-    Follow,
-    Linger,
     Make,
     Remove,
+    UpdateStatus,
 )
 from bot.durations import format_duration
 
@@ -50,14 +50,14 @@ def prepare(push: Push, seen: Restored, now: datetime) -> Decision | None:
 def _next_part(seen: Restored) -> Decision:
     is_ready = seen.source is not None and seen.source.status.ready_to_use
     if not is_ready or seen.origin is None or not seen.origin.handle:
-        return Follow(Phase.ASKED, seen.obstacle)
+        return UpdateStatus(PushPhase.ASKED, seen.obstacle)
     if seen.content is None:
-        return Make(Part.CONTENT)
+        return Make(RestoredPart.CONTENT)
     if seen.snapshot is None:
-        return Make(Part.SNAPSHOT)
+        return Make(RestoredPart.SNAPSHOT)
     if not seen.snapshot.status.ready_to_use:
-        return Follow(Phase.ASKED, seen.obstacle)
-    return Make(Part.CLAIM)
+        return UpdateStatus(PushPhase.ASKED, seen.obstacle)
+    return Make(RestoredPart.CLAIM)
 
 
 def _unreadable(push: Push, seen: Restored) -> str:
@@ -78,13 +78,17 @@ def _unreadable(push: Push, seen: Restored) -> str:
 
 def clear(seen: Restored) -> Decision:
     """Deletes the PVC first, as it depends on the others; the driver's snapshot stays."""
-    there = {Part.CLAIM: seen.claim, Part.SNAPSHOT: seen.snapshot, Part.CONTENT: seen.content}
+    there = {
+        RestoredPart.CLAIM: seen.claim,
+        RestoredPart.SNAPSHOT: seen.snapshot,
+        RestoredPart.CONTENT: seen.content,
+    }
     for part, found in there.items():
         if found is not None:
             is_going = found.metadata.deletion_timestamp is not None
-            return Linger() if is_going else Remove(part, found.uid)
+            return AwaitDeletion() if is_going else Remove(part, found.uid)
     if seen.volume is None:
-        return Cleared()
+        return Done()
     if seen.volume.spec.persistent_volume_reclaim_policy == _RETAIN:
-        return Cleared(seen.volume.name)
-    return Linger()
+        return Done(seen.volume.name)
+    return AwaitDeletion()

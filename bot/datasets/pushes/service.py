@@ -13,14 +13,14 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
-from bot.datasets.bounds import Use
+from bot.datasets.bounds import StoreUse
 from bot.datasets.caches import shares
 from bot.datasets.job import job_name
 from bot.datasets.location import overlap
 from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.pushes.finding import writing
-from bot.datasets.pushes.plan import Wish
-from bot.datasets.pushes.volumes import Owner, Volume, found, restorable
+from bot.datasets.pushes.plan import PushRequest
+from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
 from bot.datasets.tables import Dataset, lane
 from bot.due import wake
@@ -31,16 +31,16 @@ from bot.volumes.records import ClaimPlace, refuse_stale
 
 
 @dataclass(frozen=True)
-class Offer:
+class PushOffer:
     """A push that has not started yet.
 
     `dataset` is the name of the dataset that the target is or becomes, or empty. `versions` is the
     number of versions it has now.
     """
 
-    wish: Wish
+    wish: PushRequest
     store: str
-    volume: Volume
+    volume: PushVolume
     dataset: str = ""
     is_new: bool = False
     versions: int = 0
@@ -62,10 +62,10 @@ class PushService:
         self._clusters = clusters
         self._datasets = DatasetService(settings, words)
 
-    def ask(self, session: Session, caller: Caller, wish: Wish) -> Offer:
+    def ask(self, session: Session, caller: Caller, wish: PushRequest) -> PushOffer:
         """What would be pushed; UserError if it cannot be."""
         datasets, team = self._datasets.set_up(), caller.team or ""
-        use = Use(team, wish.store or "", wish.target, is_writing=True)
+        use = StoreUse(team, wish.store or "", wish.target, is_writing=True)
         store = self._datasets.store_of(use)
         self._refuse_pushed(session, wish.target)
         at_target = self._at_target(session, team, store, wish)
@@ -81,11 +81,11 @@ class PushService:
         place = ClaimPlace(cluster.name, theirs.namespace, volume.claim)
         refuse_stale(session, place, "pushed")
         if at_target is None:
-            return Offer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
+            return PushOffer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
         versions = len(finding.versions(session, at_target.id))
-        return Offer(wish, store, volume, at_target.name, versions=versions)
+        return PushOffer(wish, store, volume, at_target.name, versions=versions)
 
-    def begin(self, session: Session, caller: Caller, wish: Wish, now: datetime) -> Push:
+    def begin(self, session: Session, caller: Caller, wish: PushRequest, now: datetime) -> Push:
         """Starts the push of a folder."""
         offer = self.ask(session, caller, wish)
         push = self._row(caller, offer, now)
@@ -145,7 +145,9 @@ class PushService:
                 f"Its card in <#{other.channel}> shows the progress. Push when it has ended.",
             )
 
-    def _at_target(self, session: Session, team: str, store: str, wish: Wish) -> Dataset | None:
+    def _at_target(
+        self, session: Session, team: str, store: str, wish: PushRequest
+    ) -> Dataset | None:
         """The team's dataset at the target, if any; UserError if the request does not fit it."""
         exact = self._refuse_foreign(session, team, store, wish.target)
         named = finding.present(session, wish.dataset) if wish.dataset else None
@@ -199,7 +201,7 @@ class PushService:
                 f"Its card in <#{survey.channel}> shows the progress. Push when it has ended.",
             )
 
-    def _row(self, caller: Caller, offer: Offer, now: datetime) -> Push:
+    def _row(self, caller: Caller, offer: PushOffer, now: datetime) -> Push:
         datasets, wish, push_id = self._datasets.set_up(), offer.wish, new_id()
         team = caller.team or ""
         return Push(

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.datasets.decision import Seen
-from bot.datasets.push_tables import Phase
-from bot.datasets.pushes.restored import Part, Restored
+from bot.datasets.decision import SurveyObserved
+from bot.datasets.push_tables import PushPhase
+from bot.datasets.pushes.restored import Restored, RestoredPart
 from bot.datasets.saying import Said
 
 # A volume and a pod start within minutes, or never without intervention.
@@ -16,13 +16,13 @@ ADMIN = "Ask a platform admin to run `quartermaster doctor`, then push again."
 
 
 @dataclass(frozen=True)
-class Look:
+class PushObserved:
     """The observed state of the Job, and of what it reads.
 
     `has_claim`: the team's PVC still exists. `restored`: the objects of a snapshot's push.
     """
 
-    seen: Seen
+    seen: SurveyObserved
     has_claim: bool = True
     restored: Restored | None = None
 
@@ -33,7 +33,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Rest:
+class Wait:
     """There is nothing left to do."""
 
 
@@ -41,7 +41,7 @@ class Rest:
 class Make:
     """Create one of the objects through which a snapshot is read."""
 
-    part: Part
+    part: RestoredPart
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Create:
 
 
 @dataclass(frozen=True)
-class Follow:
+class UpdateStatus:
     """The push continues; update its phase and progress."""
 
-    phase: Phase
+    phase: PushPhase
     obstacle: str = ""
 
 
 @dataclass(frozen=True)
-class Again:
+class Recreate:
     """The Job completed, but its result was lost: run it again, which finds all files pushed.
 
     This is recorded before the Job is deleted, so that its deletion does not look external.
@@ -92,7 +92,7 @@ class Delete:
 class Remove:
     """Delete one of the objects through which a snapshot was read."""
 
-    part: Part
+    part: RestoredPart
     uid: str
 
 
@@ -102,20 +102,20 @@ class Close:
 
 
 @dataclass(frozen=True)
-class Linger:
+class AwaitDeletion:
     """Wait for the deletion of what it read; `why` says why it takes long."""
 
     why: str = ""
 
 
 @dataclass(frozen=True)
-class Cleared:
+class Done:
     """All its objects are deleted, except a volume that its class retains."""
 
     retained: str = ""
 
 
 Decision = (
-    Rest | Make | Create | Follow | Again | Pushed | Fail | Delete | Remove | Close | Linger
-    | Cleared
+    Wait | Make | Create | UpdateStatus | Recreate | Pushed | Fail | Delete | Remove | Close
+    | AwaitDeletion | Done
 )  # fmt: skip

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.access import Caller, Place
+from bot.access import Caller, ChannelPlace
 from bot.config import Settings
 from bot.datasets import finding
 from bot.datasets.push_tables import Push
@@ -31,7 +31,7 @@ class Versions:
             workspace_id=push.workspace_id,
             person=push.person,
             channel=push.channel,
-            place=Place.TEAM,
+            place=ChannelPlace.TEAM,
             team=push.team,
             roles=frozenset(),
         )

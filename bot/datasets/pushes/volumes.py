@@ -25,7 +25,7 @@ class Owner(NamedTuple):
     namespace: str
 
 
-class Volume(NamedTuple):
+class PushVolume(NamedTuple):
     """A team's PVC, or the volume that a snapshot is restored to.
 
     `claim` and `uid` are of the PVC; `uid` is empty if a snapshot has outlived it. `snapshot_uid`
@@ -42,7 +42,7 @@ class Volume(NamedTuple):
     kept_as: str = ""
 
 
-def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
+def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> PushVolume:
     """A team's PVC as a source; UserError if it cannot be pushed."""
     team, namespace = whose
     claim = cluster.view.get(PVCS, name, namespace)
@@ -54,10 +54,10 @@ def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volu
     if foreign is not None:
         raise ConflictError(foreign.reason, "Use a PVC that your runs wrote to.")
     _refuse_unseen(cluster, datasets, claim)
-    return Volume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
+    return PushVolume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
 
 
-def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Volume:
+def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> PushVolume:
     """The volume to restore a team's snapshot to; UserError if it cannot be pushed."""
     team, namespace = whose
     snapshot = cluster.view.get(SNAPSHOTS, name, namespace)
@@ -91,7 +91,9 @@ def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) ->
     uid = claim.uid if claim is not None else ""
     is_ours = snapshot.labels.get(labels.INSTALLATION) == cluster.installation
     kept_as = snapshot.labels.get(labels.SNAPSHOT, "") if is_ours else ""
-    return Volume(snapshot.claim_name, uid, kind, size, snapshot.uid, status.creation_time, kept_as)
+    return PushVolume(
+        snapshot.claim_name, uid, kind, size, snapshot.uid, status.creation_time, kept_as
+    )
 
 
 def _classes(

@@ -14,16 +14,16 @@ from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.engine import Engine, Fallback
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
-from bot.datasets.worker.fill import Order, Share, fill, finish
+from bot.datasets.worker.fill import Order, Shard, fill, finish
 from bot.datasets.worker.obstore_engine import ObstoreEngine
-from bot.datasets.worker.progress import Progress, reported, say, say_failure
+from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, Store, address, store
 from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.tree import Tree
 from bot.datasets.worker.uploading import Uploader, give_back_large_blocks
 from bot.datasets.worker.verifying import Verifier
-from bot.datasets.worker.volume import Ownership, Volume
+from bot.datasets.worker.volume import Ownership, TargetFolder
 
 _KEYS_SHOWN = 10
 
@@ -40,7 +40,7 @@ class Stores:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FillOptions:
     """The other options of fill."""
 
     digest: str
@@ -62,7 +62,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
         requests = Requests(
             store(stores.source_store, "--source-store"), source.bucket, stores.patience_seconds
         )
-        progress = Progress("listing")
+        progress = CopyProgress("listing")
         with reported(progress):
             index = survey(requests, source, _shelf(stores), progress)
         say(
@@ -93,7 +93,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
         requests = Requests(where, source.bucket, stores.patience_seconds)
         engine = chosen_engine(asked.engine, where, source, asked.workers)
         ways = Ways(engine, Verifier(requests, source.prefix))
-        progress = Progress("copying")
+        progress = CopyProgress("copying")
         with reported(progress):
             result = fill(order, ways, progress)
         say(
@@ -117,13 +117,13 @@ def run_fill(options: Mapping[str, Any]) -> None:
     _to_the_end(work)
 
 
-def _order(stores: Stores, asked: Asked) -> Order:
-    share = Share(asked.shard, asked.shards)
+def _order(stores: Stores, asked: FillOptions) -> Order:
+    share = Shard(asked.shard, asked.shards)
     if not 0 <= share.shard < share.shards:
         raise wrong_input(
             f"Shard {share.shard} is not one of {share.shards}.", "Shards are counted from 0."
         )
-    volume = Volume(asked.target, asked.digest, asked.ownership)
+    volume = TargetFolder(asked.target, asked.digest, asked.ownership)
     patience = stores.patience_seconds
     return Order(
         asked.digest, _shelf(stores), volume, share, asked.workers, patience, asked.keep_open
@@ -141,7 +141,7 @@ def run_verify(options: Mapping[str, Any]) -> None:
         where = store(stores.source_store, "--source-store")
         verifier = Verifier(Requests(where, source.bucket, stores.patience_seconds), source.prefix)
         order = reading.Order(digest, _shelf(stores), root, count, stores.patience_seconds)
-        progress = Progress("verifying")
+        progress = CopyProgress("verifying")
         with reported(progress):
             index = reading.verify(order, verifier, progress)
         say(
@@ -165,8 +165,8 @@ def run_finish(options: Mapping[str, Any]) -> None:
     """Makes a tree ready that fill kept open; on failure exits with 65 or 75."""
 
     def work() -> None:
-        volume = Volume(options["target"], options["digest"], Ownership())
-        progress = Progress("finishing")
+        volume = TargetFolder(options["target"], options["digest"], Ownership())
+        progress = CopyProgress("finishing")
         with reported(progress):
             finish(volume)
         say(
@@ -197,7 +197,7 @@ def run_push(options: Mapping[str, Any]) -> None:
         )
         verifier = Verifier(requests, target.prefix, are_ours=True)
         ways = pushing.Ways(requests, Uploader(where, target, requests), verifier)
-        progress = Progress("listing")
+        progress = CopyProgress("listing")
         with reported(progress):
             result = pushing.push(order, ways, progress)
         say(
@@ -219,7 +219,7 @@ def run_push(options: Mapping[str, Any]) -> None:
     _to_the_end(work)
 
 
-def _read(options: Mapping[str, Any]) -> tuple[Stores, Asked]:
+def _read(options: Mapping[str, Any]) -> tuple[Stores, FillOptions]:
     of_stores = {field.name for field in fields(Stores)}
     left = {name: value for name, value in options.items() if name not in of_stores}
     owner = Ownership(
@@ -227,7 +227,7 @@ def _read(options: Mapping[str, Any]) -> tuple[Stores, Asked]:
     )
     count = _workers(left.pop("workers"))
     stores = Stores(**{name: options[name] for name in of_stores})
-    return stores, Asked(ownership=owner, workers=count, **left)
+    return stores, FillOptions(ownership=owner, workers=count, **left)
 
 
 def _workers(text: str) -> int:

@@ -14,10 +14,10 @@ from bot.datasets.manifest import Entry
 from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.engine import Engine
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.records import Record
 from bot.datasets.worker.verifying import Verifier, has_md5, md5
-from bot.datasets.worker.volume import Volume
+from bot.datasets.worker.volume import TargetFolder
 
 IN_MEMORY_BYTES = 1 << 20
 PIECE_BYTES = 16 << 20
@@ -70,9 +70,9 @@ class Copier:
     def __init__(
         self,
         ways: Ways,
-        volume: Volume,
+        volume: TargetFolder,
         record: Record,
-        progress: Progress,
+        progress: CopyProgress,
         patience_seconds: float,
     ) -> None:
         self._volume: Final = volume

@@ -11,10 +11,10 @@ from bot.datasets.worker.copying import Copier, Object, Ways, is_full
 from bot.datasets.worker.failures import WorkError, wrong_input
 from bot.datasets.worker.keys import problem
 from bot.datasets.worker.names import Names, below
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.records import Done, Record, boot_id, read
 from bot.datasets.worker.survey import Shelf
-from bot.datasets.worker.volume import Volume
+from bot.datasets.worker.volume import TargetFolder
 from bot.errors import StorageError
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -22,7 +22,7 @@ _UNIT = 1024
 
 
 @dataclass(frozen=True)
-class Share:
+class Shard:
     """The share of this shard: the objects whose key hashes to its number."""
 
     shard: int = 0
@@ -39,8 +39,8 @@ class Order:
 
     digest: str
     shelf: Shelf
-    volume: Volume
-    share: Share
+    volume: TargetFolder
+    share: Shard
     workers: int
     patience_seconds: float
     keep_open: bool = False
@@ -60,7 +60,7 @@ class Result:
     growing: str = ""
 
 
-def fill(order: Order, ways: Ways, progress: Progress) -> Result:
+def fill(order: Order, ways: Ways, progress: CopyProgress) -> Result:
     """Copies the missing objects of one shard; the last shard makes the tree ready."""
     try:
         index = wanted(order.shelf, order.digest)
@@ -82,7 +82,7 @@ def fill(order: Order, ways: Ways, progress: Progress) -> Result:
     return Result(index, ready, copier.copied_files, copier.copied_bytes, growing)
 
 
-def finish(volume: Volume) -> None:
+def finish(volume: TargetFolder) -> None:
     """Makes a tree ready that was kept open; safe to repeat."""
     try:
         volume.finish()
@@ -122,7 +122,7 @@ def wanted(shelf: Shelf, digest: str) -> Index:
     return index
 
 
-def _copied(order: Order, index: Index, ways: Ways, progress: Progress) -> Copier:
+def _copied(order: Order, index: Index, ways: Ways, progress: CopyProgress) -> Copier:
     path = order.volume.record(order.share.shard, order.share.shards)
     done = read(path, boot_id())
     _check_room(order, index)
@@ -166,7 +166,7 @@ def _bad_key(entry: Entry, words: str) -> WorkError:
     return WorkError("bad_keys", said, "", (entry.key,))
 
 
-def _finished(order: Order, index: Index, progress: Progress) -> bool:
+def _finished(order: Order, index: Index, progress: CopyProgress) -> bool:
     """Makes the tree ready once all shards are complete; several shards may do so at once."""
     share, volume = order.share, order.volume
     records = (volume.record(shard, share.shards) for shard in range(share.shards))
@@ -230,7 +230,7 @@ def _check_room(order: Order, index: Index) -> None:
         )
 
 
-def _volume_failure(volume: Volume, error: OSError) -> WorkError:
+def _volume_failure(volume: TargetFolder, error: OSError) -> WorkError:
     if is_full(error):
         return _no_room(f"{volume.target} is full: {told(volume.free()[0])} are free.")
     return WorkError(

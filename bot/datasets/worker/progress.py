@@ -17,7 +17,7 @@ Phase = Literal["listing", "copying", "verifying", "finishing"]
 EVERY_SECONDS = 5.0
 
 
-class Progress:
+class CopyProgress:
     """Counts what is done; any thread may add to it."""
 
     def __init__(self, phase: Phase) -> None:
@@ -67,7 +67,7 @@ class Progress:
 
 
 @contextmanager
-def reported(progress: Progress, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
+def reported(progress: CopyProgress, every_seconds: float = EVERY_SECONDS) -> Iterator[None]:
     """Prints progress lines from a thread while the block runs, the first at once."""
     ended = threading.Event()
 

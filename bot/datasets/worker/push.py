@@ -13,11 +13,11 @@ from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.keys import Remarked, problem
 from bot.datasets.worker.listing import listed, sorted_on_disk
 from bot.datasets.worker.parts import etag
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.pushed import Pushed
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address
-from bot.datasets.worker.tree import Found, Tree, became_another
+from bot.datasets.worker.tree import PathEntry, Tree, became_another
 from bot.datasets.worker.uploading import AppearedError, Uploader
 from bot.datasets.worker.verifying import Kind, Verifier
 
@@ -76,7 +76,7 @@ class _Looked:
     links: Remarked = field(default_factory=Remarked)
 
 
-def push(order: Order, ways: Ways, progress: Progress) -> Result:
+def push(order: Order, ways: Ways, progress: CopyProgress) -> Result:
     """Uploads missing files to the target; objects that exist are compared and kept."""
     looked = _looked_through(order, progress)
     progress.files_total, progress.bytes_total = looked.files, looked.bytes
@@ -91,7 +91,7 @@ def push(order: Order, ways: Ways, progress: Progress) -> Result:
     return Result(looked.files, looked.bytes, *copied, looked.links.remarks(), others)
 
 
-def _looked_through(order: Order, progress: Progress) -> _Looked:
+def _looked_through(order: Order, progress: CopyProgress) -> _Looked:
     """Counts the files; WorkError, before anything is pushed, if some cannot be."""
     looked, refused = _Looked(), Remarked()
     for found in order.tree.walk():
@@ -119,7 +119,7 @@ def _refuse(problems: Remarks) -> None:
         )
 
 
-def _refusal(found: Found, prefix: str) -> str:
+def _refusal(found: PathEntry, prefix: str) -> str:
     """Why a file cannot be an object that every store and tool can read; empty if it can."""
     if found.kind == "special":
         return "is a pipe, a socket or a device"
@@ -140,7 +140,7 @@ def _printed(key: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in plain)
 
 
-def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[Found | None, Entry | None]]:
+def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[PathEntry | None, Entry | None]]:
     """Pairs of files and objects of the same key, in order; objects without a file have None."""
     stored_ones = sorted_on_disk(listed(ways.requests, order.target, versioned=False))
     stored = next(stored_ones, None)
@@ -181,7 +181,7 @@ def _others_than_pushed(order: Order, ways: Ways, pushed: Pushed) -> int:
 class _Pusher:
     """Pushes one file at a time in each thread of the crew."""
 
-    def __init__(self, order: Order, ways: Ways, progress: Progress, pushed: Pushed) -> None:
+    def __init__(self, order: Order, ways: Ways, progress: CopyProgress, pushed: Pushed) -> None:
         self.crew: Final = Crew(order.patience_seconds)
         self._order: Final = order
         self._uploader: Final = ways.uploader

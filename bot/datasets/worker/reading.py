@@ -14,9 +14,9 @@ from bot.datasets.manifest import Entry, Index, read_entries
 from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.fill import wanted
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.survey import Shelf
-from bot.datasets.worker.tree import Found, Tree
+from bot.datasets.worker.tree import PathEntry, Tree
 from bot.datasets.worker.verifying import Verifier, has_md5
 from bot.errors import StorageError
 
@@ -41,7 +41,7 @@ class Order:
     patience_seconds: float
 
 
-def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
+def verify(order: Order, verifier: Verifier, progress: CopyProgress) -> Index:
     """Reads every file of a version once; WorkError if files are missing, differ or are extra."""
     try:
         index = wanted(order.shelf, order.digest)
@@ -62,7 +62,7 @@ def verify(order: Order, verifier: Verifier, progress: Progress) -> Index:
 class _Reader:
     """Reads whole files, so that they are loaded however they are compared."""
 
-    def __init__(self, tree: Tree, verifier: Verifier, progress: Progress) -> None:
+    def __init__(self, tree: Tree, verifier: Verifier, progress: CopyProgress) -> None:
         self._tree = tree
         self._verifier = verifier
         self._progress = progress
@@ -127,7 +127,9 @@ def _shown(key: str) -> str:
     return key.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _matched(found: Iterator[Found], entries: Iterator[Entry], others: _Others) -> Iterator[Entry]:
+def _matched(
+    found: Iterator[PathEntry], entries: Iterator[Entry], others: _Others
+) -> Iterator[Entry]:
     """The objects whose files exist with the right size; both inputs are in key order.
 
     After the first extra file nothing more is read, but all extra files are counted.

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from bot.datasets.manifest import (
     Entry,
-    Findings,
     Index,
     ManifestWriter,
+    SurveyFindings,
     read_entries,
     write_index,
 )
@@ -22,7 +22,7 @@ from bot.datasets.worker.listing import (
     listed,
     sorted_on_disk,
 )
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address
 
@@ -43,16 +43,16 @@ class Shelf:
         return self.requests.get(f"{self.prefix}{name}").body
 
 
-def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress) -> Index:
+def survey(requests: Requests, source: Address, shelf: Shelf, progress: CopyProgress) -> Index:
     """Writes the manifest of the objects below `source`; WorkError if there are none."""
     versioned = is_versioned(requests)
-    found = _Found(progress, versioned=versioned)
+    found = _ListingTotals(progress, versioned=versioned)
     try:
         index = found.written(in_order(listed(requests, source, versioned=bool(versioned))), shelf)
     except OutOfOrderError:
         # Only time is lost: parts are overwritten, and the index is written last.
         progress.files_done = progress.bytes_done = 0
-        found = _Found(progress, versioned=versioned)
+        found = _ListingTotals(progress, versioned=versioned)
         entries = sorted_on_disk(listed(requests, source, versioned=bool(versioned)))
         index = found.written(entries, shelf)
     if not index.objects:
@@ -66,10 +66,10 @@ def survey(requests: Requests, source: Address, shelf: Shelf, progress: Progress
     return index
 
 
-class _Found:
+class _ListingTotals:
     """The result of one listing."""
 
-    def __init__(self, progress: Progress, *, versioned: bool | None) -> None:
+    def __init__(self, progress: CopyProgress, *, versioned: bool | None) -> None:
         self._progress = progress
         self._versioned = versioned
         self._folders = 0
@@ -88,7 +88,7 @@ class _Found:
             self._progress.add(1, entry.size)
         return writer.close("")
 
-    def findings(self, shelf: Shelf, index: Index) -> Findings:
+    def findings(self, shelf: Shelf, index: Index) -> SurveyFindings:
         """The problems and warnings about the keys; reads the manifest again if necessary."""
         if self._versioned is None:
             self._warnings.add("", "the store does not report whether the bucket keeps versions")
@@ -96,7 +96,7 @@ class _Found:
             lambda: (entry.key for entry in read_entries(shelf.get, index))
         ):
             self._warnings.add(remark.key, remark.problem)
-        return Findings(
+        return SurveyFindings(
             versioned=bool(self._versioned),
             folders=self._folders,
             problems=self._problems.remarks(),

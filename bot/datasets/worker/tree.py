@@ -25,7 +25,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PathEntry:
     """An entry below the root; `size` is 0 for all but files."""
 
     key: str
@@ -41,7 +41,7 @@ class Tree:
         with self._folder(()):
             pass
 
-    def walk(self) -> Iterator[Found]:
+    def walk(self) -> Iterator[PathEntry]:
         """All entries but folders, in the order of their keys; holds one folder at a time."""
         return self._below(())
 
@@ -61,12 +61,12 @@ class Tree:
         finally:
             os.close(descriptor)
 
-    def _below(self, folders: tuple[str, ...]) -> Iterator[Found]:
+    def _below(self, folders: tuple[str, ...]) -> Iterator[PathEntry]:
         for name, kind, size in self._entries(folders):
             if kind == "folder":
                 yield from self._below((*folders, name))
             else:
-                yield Found("/".join((*folders, name)), kind, size)
+                yield PathEntry("/".join((*folders, name)), kind, size)
 
     def _entries(self, folders: tuple[str, ...]) -> list[tuple[str, Kind | Literal["folder"], int]]:
         found: list[tuple[str, Kind | Literal["folder"], int]] = []

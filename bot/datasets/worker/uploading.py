@@ -39,7 +39,7 @@ class _UnguardedError(Exception):
     """The store does not support conditional writes."""
 
 
-class Room:
+class ByteBudget:
     """Limits the bytes held at a time; who needs more than the limit waits to be alone."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -77,7 +77,7 @@ class Uploader:
         self._prefix: Final = target.prefix
         self._requests: Final = requests
         self._store: Final = s3_store(where, target.bucket, to_write=True)
-        self._room: Final = Room(_IN_FLIGHT_BYTES)
+        self._room: Final = ByteBudget(_IN_FLIGHT_BYTES)
         self._is_guarded = True
 
     def upload(

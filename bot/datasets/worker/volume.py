@@ -33,7 +33,7 @@ class Ownership:
     umask: int = 0o022
 
 
-class Volume:
+class TargetFolder:
     """One target folder, as one shard uses it."""
 
     def __init__(self, target: Path, digest: str, ownership: Ownership) -> None:

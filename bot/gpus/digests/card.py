@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from bot.charts.values import figure, percent
 from bot.durations import format_duration
 from bot.gpus.digests.charting import charts_of
-from bot.gpus.digests.figures import Figures, Idle, Raised, Share, TeamFigures
+from bot.gpus.digests.figures import Figures, GpuShare, Idle, Raised, TeamFigures
 from bot.gpus.ranking_card import idle_buttons
 from bot.slack.card import Button, Card, Table, Tone
 from bot.slack.markup import Markup, bold, join, plain, sentence, when
@@ -82,7 +82,7 @@ def _change(figures: Figures, which: str) -> str:
 _MEAN = "the 7-day mean"
 
 
-def _of(share: Share, which: str) -> float | None:
+def _of(share: GpuShare, which: str) -> float | None:
     value: float | None = getattr(share, which)
     return value
 

@@ -11,7 +11,7 @@ from bot.gpus.amounts import hours
 from bot.gpus.digests.figures import Days, Figures, Hours, TeamFigures
 from bot.gpus.digests.plans import days_until
 from bot.gpus.minutes import PER_HOUR
-from bot.gpus.usage import Use, Window, grouped, held_by_hour, use
+from bot.gpus.usage import Window, WindowUsage, grouped, held_by_hour, use
 
 _DAYS, _HEAT_DAYS = 14, 7
 _MOST_TEAMS, _MOST_BARS = 6, 10
@@ -130,7 +130,7 @@ def _hours_of(
     return tuple(cells)
 
 
-def _gpus_by_cluster(found: Use) -> dict[str, float]:
+def _gpus_by_cluster(found: WindowUsage) -> dict[str, float]:
     """The average number of GPUs of each cluster, over the time with samples."""
     length = len(found.window.minutes) / PER_HOUR
     amounts = grouped(found.nodes, lambda series: series.cluster)

@@ -9,7 +9,7 @@ from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.gpus.digests.card import day_words, digest_card, skipped_card
 from bot.gpus.digests.figures import Figures, kept, read
-from bot.gpus.digests.gathering import Gathering, Wish
+from bot.gpus.digests.gathering import DigestScope, Gathering
 from bot.gpus.digests.tables import DIGEST, Digest, Period
 from bot.gpus.minutes import Window
 from bot.slack.card import Card
@@ -41,7 +41,7 @@ class DigestController:
 
         return Step(None, save)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Does nothing: the step is retried, and the digest is late."""
 
     def _figures(self, session: Session, row_id: str) -> Figures | None:
@@ -68,7 +68,7 @@ class DigestRenderer:
         return digest_card(read(row.figures), times, row.note) if row.figures else None
 
 
-def wish_of(row: Digest) -> Wish:
+def wish_of(row: Digest) -> DigestScope:
     """The contents of a digest, from its row."""
     window = Window(row.begun, row.ended)
-    return Wish(window, Period(row.period), row.time_zone, row.team, frozenset(row.sections))
+    return DigestScope(window, Period(row.period), row.time_zone, row.team, frozenset(row.sections))

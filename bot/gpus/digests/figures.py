@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 
-class Share(msgspec.Struct, frozen=True):
+class GpuShare(msgspec.Struct, frozen=True):
     """The allocated share of all GPUs, and the busy share of the allocated ones, in 0..1."""
 
     allocated: float | None = None
@@ -127,9 +127,9 @@ class Figures(msgspec.Struct, frozen=True):
     is_whole: bool
     capacity: float | None
     gpus: float | None
-    share: Share
-    before: Share
-    mean: Share
+    share: GpuShare
+    before: GpuShare
+    mean: GpuShare
     sampled: dict[str, float]
     known: float | None
     quoted: float | None = None

@@ -19,10 +19,10 @@ from bot.gpus.digests.figures import (
     Caches,
     Changed,
     Figures,
+    GpuShare,
     Idle,
     Queue,
     Raised,
-    Share,
     TeamFigures,
 )
 from bot.gpus.digests.hardware import hardware
@@ -30,7 +30,7 @@ from bot.gpus.digests.plans import days_until, local_date
 from bot.gpus.digests.tables import Period
 from bot.gpus.minutes import Window
 from bot.gpus.sums import Who
-from bot.gpus.usage import Amounts, Part, Use, grouped, latest, together, use
+from bot.gpus.usage import Amounts, SeriesUsage, WindowUsage, grouped, latest, together, use
 from bot.people import name_of
 from bot.quotas.during import overrides_during
 from bot.quotas.wording import title
@@ -44,7 +44,7 @@ _DAYS = {Period.DAY: 1, Period.WEEK: 7}
 
 
 @dataclass(frozen=True)
-class Wish:
+class DigestScope:
     """The contents of a digest: its time, its team (None is all teams) and its sections."""
 
     window: Window
@@ -61,7 +61,7 @@ class Gathering:
         self._settings = settings
         self._caches = caches
 
-    def figures(self, session: Session, wish: Wish, now: datetime) -> Figures:
+    def figures(self, session: Session, wish: DigestScope, now: datetime) -> Figures:
         """The figures of that time, as far as they are known now."""
         settings = self._settings()
         teams = frozenset([wish.team] if wish.team else settings.teams)
@@ -97,9 +97,11 @@ class Gathering:
             hours=hour_figures(session, day, wish.time_zone) if has("hours") else None,
         )
 
-    def _idle(self, session: Session, found: Use, teams: frozenset[str]) -> tuple[Idle, ...]:
+    def _idle(
+        self, session: Session, found: WindowUsage, teams: frozenset[str]
+    ) -> tuple[Idle, ...]:
         """The workloads with the most idle GPU-hours, the most first."""
-        by_owner: dict[tuple[str, ...], list[Part]] = {}
+        by_owner: dict[tuple[str, ...], list[SeriesUsage]] = {}
         for part in found.parts:
             if part.series.team in teams:
                 by_owner.setdefault(_owner_key(part.series), []).append(part)
@@ -135,7 +137,9 @@ class Gathering:
     def _name(self, session: Session, person: str) -> str:
         return name_of(session, self._settings().workspace, person)
 
-    def _raised(self, session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Raised, ...]:
+    def _raised(
+        self, session: Session, wish: DigestScope, teams: frozenset[str]
+    ) -> tuple[Raised, ...]:
         """Volumes whose level or throughput is raised, or was raised during that time."""
         rows = raises_during(session, teams, (wish.window.begun, wish.window.ended))
         return tuple(
@@ -172,14 +176,14 @@ def _owner_key(who: Who) -> tuple[str, ...]:
     return (who.run_id,) if who.run_id else (who.cluster, who.namespace, who.name)
 
 
-def _share(found: Use) -> Share:
+def _share(found: WindowUsage) -> GpuShare:
     """The allocated share of all GPUs, and the busy share of the measured ones."""
     held, there = found.held, together(found.nodes)
     allocated = held.allocated / there.allocated if there.allocated else None
-    return Share(allocated, held.efficiency)
+    return GpuShare(allocated, held.efficiency)
 
 
-def gpus_on_average(found: Use) -> float | None:
+def gpus_on_average(found: WindowUsage) -> float | None:
     """The average number of GPUs; each cluster counts over the time that it was sampled."""
     by_cluster = grouped(found.nodes, lambda each: each.cluster)
     counts = [
@@ -190,7 +194,7 @@ def gpus_on_average(found: Use) -> float | None:
     return sum(counts) if counts and len(found.window.minutes) else None
 
 
-def _sampled(found: Use, settings: Settings) -> dict[str, float]:
+def _sampled(found: WindowUsage, settings: Settings) -> dict[str, float]:
     return {name: found.sampled.get(name, 0.0) for name in settings.clusters}
 
 
@@ -209,7 +213,9 @@ def _free(session: Session, settings: Settings) -> float | None:
     return max(sum(together(each.ready).allocated for each in now) - held, 0) / WHOLE
 
 
-def _teams(found: Use, settings: Settings, teams: frozenset[str]) -> tuple[TeamFigures, ...]:
+def _teams(
+    found: WindowUsage, settings: Settings, teams: frozenset[str]
+) -> tuple[TeamFigures, ...]:
     held = found.by(lambda series: series.team)
     quota, borrowed = found.quota_by_team(), found.borrowed_by_team()
     prices = settings.training.prices.per_gpu_hour
@@ -243,7 +249,7 @@ def _team(
     )
 
 
-def _cost(parts: Iterable[Part], prices: Mapping[str, Decimal]) -> dict[str, float | None]:
+def _cost(parts: Iterable[SeriesUsage], prices: Mapping[str, Decimal]) -> dict[str, float | None]:
     """The cost of the GPU-hours with a known price, and their number."""
     money = priced = Decimal(0)
     for gpu_type, amounts in grouped(parts, lambda series: series.gpu_type).items():
@@ -267,7 +273,7 @@ def _queue(runs: Daily) -> Queue:
     )
 
 
-def _overrides(session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Changed, ...]:
+def _overrides(session: Session, wish: DigestScope, teams: frozenset[str]) -> tuple[Changed, ...]:
     rows = overrides_during(session, teams, (wish.window.begun, wish.window.ended))
     return tuple(
         Changed(title(row), row.reason, None if row.ended_at else row.ends_at, row.ended_at)
@@ -275,20 +281,20 @@ def _overrides(session: Session, wish: Wish, teams: frozenset[str]) -> tuple[Cha
     )
 
 
-def _since(parts: Iterable[Part]) -> datetime | None:
+def _since(parts: Iterable[SeriesUsage]) -> datetime | None:
     """Since when all of them are idle; None if any is not."""
     moments = [each.series.idle_since for each in parts]
     known = [moment for moment in moments if moment is not None]
     return max(known) if known and len(known) == len(moments) else None
 
 
-def _day_after(wish: Wish) -> date:
+def _day_after(wish: DigestScope) -> date:
     """The date after the last day of the digest, which may not have ended yet."""
     last = wish.window.ended - timedelta(microseconds=1)
     return local_date(last, wish.time_zone) + timedelta(days=1)
 
 
-def _before(wish: Wish, count: int) -> Window:
+def _before(wish: DigestScope, count: int) -> Window:
     """The window of `count` days before the digest's own."""
     return days_until(local_date(wish.window.begun, wish.time_zone), count, wish.time_zone)
 

@@ -17,7 +17,7 @@ _ENTRY = "digest:"
 
 
 @dataclass(frozen=True)
-class Plan:
+class DigestPlan:
     """One channel's daily or weekly digest; `by` set it in Slack, None means the file."""
 
     channel: str
@@ -40,7 +40,7 @@ class Plan:
         return f"{minute} {hour} * * {self.weekday or '*'}", self.time_zone
 
 
-def plans_in_force(session: Session, settings: Settings) -> list[Plan]:
+def plans_in_force(session: Session, settings: Settings) -> list[DigestPlan]:
     """All schedules in force, by channel; those set in Slack override the file."""
     chosen = {
         row.channel: row
@@ -48,21 +48,23 @@ def plans_in_force(session: Session, settings: Settings) -> list[Plan]:
             select(DigestChoice).where(col(DigestChoice.workspace_id) == settings.workspace)
         )
     }
-    found: list[Plan] = []
+    found: list[DigestPlan] = []
     for channel in sorted({*settings.digests, *chosen}):
         found += _plans(channel, settings, chosen.get(channel))
     return found
 
 
-def _plans(channel: str, settings: Settings, chosen: DigestChoice | None) -> Iterator[Plan]:
+def _plans(channel: str, settings: Settings, chosen: DigestChoice | None) -> Iterator[DigestPlan]:
     kept = chosen or settings.digests.get(channel)
     if kept is None or (chosen is not None and not chosen.is_on):
         return
     by = chosen.person if chosen else None
     if kept.daily:
-        yield Plan(channel, Period.DAY, kept.at, kept.time_zone, None, tuple(kept.sections), by)
+        yield DigestPlan(
+            channel, Period.DAY, kept.at, kept.time_zone, None, tuple(kept.sections), by
+        )
     if kept.weekly:
-        yield Plan(
+        yield DigestPlan(
             channel, Period.WEEK, kept.at, kept.time_zone, kept.weekly, tuple(kept.sections), by
         )
 

@@ -17,7 +17,7 @@ from bot.errors import ConflictError, UsageError
 from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.controller import wish_of
 from bot.gpus.digests.gathering import Gathering
-from bot.gpus.digests.plans import Plan, local_date, plans_in_force, window_before
+from bot.gpus.digests.plans import DigestPlan, local_date, plans_in_force, window_before
 from bot.gpus.digests.tables import DIGEST, Digest, DigestChoice, Period
 from bot.schedule import next_slot
 from bot.slack.card import Card
@@ -27,7 +27,7 @@ _AGAIN = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DigestRequest:
     """The requested digest: its day, whether it covers a week, and whether it is sent directly."""
 
     day: date | None = None
@@ -57,13 +57,15 @@ class DigestService:
         self._gathering = gathering
 
     def show(
-        self, session: Session, caller: Caller, wanted: Wanted, now: datetime
+        self, session: Session, caller: Caller, wanted: DigestRequest, now: datetime
     ) -> Callable[[], Card]:
         """A function that builds the digest as it would be posted now; it can take a moment."""
         row = self._row(session, caller, wanted, now)
         return lambda: self._card(row, now)
 
-    def post(self, session: Session, caller: Caller, wanted: Wanted, now: datetime) -> Digest:
+    def post(
+        self, session: Session, caller: Caller, wanted: DigestRequest, now: datetime
+    ) -> Digest:
         """Enqueues the digest for the caller's channel, or as a direct message to the caller."""
         row = self._row(session, caller, wanted, now)
         row.channel = caller.person if wanted.is_direct else row.channel
@@ -74,14 +76,14 @@ class DigestService:
         _record(session, caller, ("post", row.channel), {"day": row.day.isoformat()}, now)
         return row
 
-    def plans(self, session: Session, now: datetime) -> list[tuple[Plan, datetime]]:
+    def plans(self, session: Session, now: datetime) -> list[tuple[DigestPlan, datetime]]:
         """Every scheduled digest, with its next time."""
         settings = self._settings()
         return [(plan, next_slot(*plan.pattern, now)) for plan in plans_in_force(session, settings)]
 
     def choose(
         self, session: Session, caller: Caller, channel: str, change: Change, now: datetime
-    ) -> list[Plan]:
+    ) -> list[DigestPlan]:
         """Changes the digest of a channel; returns the plans that are now in force for it."""
         row = self._chosen(session, caller, channel, now)
         row.at = change.at or row.at
@@ -134,7 +136,9 @@ class DigestService:
             row.weekly, row.sections = usual.weekly, list(usual.sections)
         return row
 
-    def _row(self, session: Session, caller: Caller, wanted: Wanted, now: datetime) -> Digest:
+    def _row(
+        self, session: Session, caller: Caller, wanted: DigestRequest, now: datetime
+    ) -> Digest:
         """A new row for a requested digest, of the caller's team or of all teams."""
         plans = plans_in_force(session, self._settings())
         mine = next((plan for plan in plans if plan.channel == caller.channel), None)

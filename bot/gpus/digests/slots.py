@@ -9,7 +9,7 @@ from sqlmodel import Session, col
 from bot.config import Settings
 from bot.due import wake
 from bot.durations import format_duration
-from bot.gpus.digests.plans import Plan, local_date, plans_in_force, window_before
+from bot.gpus.digests.plans import DigestPlan, local_date, plans_in_force, window_before
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.schedule import ScheduleEntry, claim_entry, enter, entered, slots_until
 from bot.slack.messages import show_card
@@ -54,7 +54,9 @@ class DigestSlots:
             if slot is not None:
                 self._tell(session, plan, slots_until(plan.pattern, slot, now), now)
 
-    def _tell(self, session: Session, plan: Plan, slots: list[datetime], now: datetime) -> None:
+    def _tell(
+        self, session: Session, plan: DigestPlan, slots: list[datetime], now: datetime
+    ) -> None:
         """Creates the digest of the last of these slots, with a note about missed ones."""
         slot = slots[-1]
         day = local_date(slot, plan.time_zone)

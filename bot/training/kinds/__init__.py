@@ -11,17 +11,17 @@ from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS, JobKind
-from bot.training.kinds.kind import Companion, Kind
+from bot.training.kinds.kind import Dependent, WorkloadKind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import NcclKind
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.sync import SyncKind
 from bot.training.kinds.trainjob import TrainJobKind
-from bot.training.kinds.volumes import volume_companions
+from bot.training.kinds.volumes import volume_dependents
 from bot.training.spec import RunSpec
 from bot.training.tables import Run
 
-_ALL: tuple[Kind, ...] = (
+_ALL: tuple[WorkloadKind, ...] = (
     JobKind(),
     InteractiveKind(),
     MpiKind(),
@@ -32,17 +32,17 @@ _ALL: tuple[Kind, ...] = (
     TrainJobKind(),
     NcclKind(),
 )
-KINDS: Mapping[tuple[str, str], Kind] = {(kind.name, kind.form): kind for kind in _ALL}
+KINDS: Mapping[tuple[str, str], WorkloadKind] = {(kind.name, kind.form): kind for kind in _ALL}
 
 NAMES: tuple[str, ...] = tuple(dict.fromkeys(kind.name for kind in _ALL))
 
 
-def kind_of(spec: RunSpec) -> Kind:
+def kind_of(spec: RunSpec) -> WorkloadKind:
     """The kind of a spec; KeyError when this version has none of that name."""
     return KINDS[spec.kind, spec.form]
 
 
-def kind_of_run(run: Run) -> Kind:
+def kind_of_run(run: Run) -> WorkloadKind:
     """The kind of a run; KeyError when this version has none of that name."""
     return KINDS[run.spec.get("kind", "job"), run.spec.get("form", "")]
 
@@ -58,9 +58,9 @@ def kept_after_end(run: Run) -> timedelta | None:
     return timedelta(seconds=KEEP_FINISHED_SECONDS) if kind.root is TRAINJOBS else None
 
 
-def companions_of(run: Run) -> tuple[Companion, ...]:
+def dependents_of(run: Run) -> tuple[Dependent, ...]:
     """All objects that a run needs besides its root, volumes first."""
-    return (*volume_companions(run), *kind_of_run(run).companions(run))
+    return (*volume_dependents(run), *kind_of_run(run).dependents(run))
 
 
 def gpus_of(spec: RunSpec) -> Decimal:

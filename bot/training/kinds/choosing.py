@@ -6,13 +6,13 @@ from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
 from bot.slack.parameters import Nodes
 from bot.training.kinds import KINDS
-from bot.training.kinds.kind import Kind
+from bot.training.kinds.kind import WorkloadKind
 
 # Among its options: that the number of its nodes can change while it runs.
 RANGE = "range"
 
 
-def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
+def choose(name: str, form: str | None, options: Mapping[str, object]) -> WorkloadKind:
     """The kind of that name and form; UsageError when it has no such form or option.
 
     `options` are those that only some kinds have; None if not given.
@@ -26,7 +26,7 @@ def choose(name: str, form: str | None, options: Mapping[str, object]) -> Kind:
     return kind
 
 
-def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
+def chosen_nodes(kind: WorkloadKind, nodes: Nodes | None) -> Nodes:
     """The nodes of a run, one by default.
 
     UsageError when a range is given for a kind that cannot change its nodes.
@@ -42,7 +42,7 @@ def chosen_nodes(kind: Kind, nodes: Nodes | None) -> Nodes:
     )
 
 
-def refuse_unserved(kind: Kind, cluster: str, view: View) -> None:
+def refuse_unserved(kind: WorkloadKind, cluster: str, view: View) -> None:
     """ConflictError when the cluster is known not to serve the resource of the kind."""
     if view.store(kind.root).absent:
         raise ConflictError(f"Cluster {cluster} does not serve {kind.root.plural}.", kind.needs)
@@ -57,14 +57,14 @@ def _no_form(name: str, form: str) -> UsageError:
     return UsageError(f"`--form` does not apply to `--kind {name}`.", _kinds_with(others))
 
 
-def _no_option(kind: Kind, option: str) -> UsageError:
+def _no_option(kind: WorkloadKind, option: str) -> UsageError:
     others = sorted({each.name for each in KINDS.values() if option in each.options})
     return UsageError(
         f"`--{option.replace('_', '-')}` does not apply to {_given(kind)}.", _kinds_with(others)
     )
 
 
-def _given(kind: Kind) -> str:
+def _given(kind: WorkloadKind) -> str:
     return f"`--kind {kind.name}`" + (f" with `--form {kind.form}`" if kind.form else "")
 
 

@@ -17,7 +17,7 @@ from bot.cluster.resources import DEPLOYMENTS, JOBS, Resource
 from bot.errors import UsageError
 from bot.training.kinds.indexed import domain, name_service
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
 from bot.training.kinds.shell import launching, launching_without_ssh, plain, waiting_to_serve
@@ -90,12 +90,12 @@ class DeploymentKind:
             body["activeDeadlineSeconds"] = spec.time_limit_seconds
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The keys, the Service that tells their addresses, and the workers."""
-        workers = Companion(DEPLOYMENTS, f"{run.job_name}-workers", partial(_workers, run))
+        workers = Dependent(DEPLOYMENTS, f"{run.job_name}-workers", partial(_workers, run))
         return (keys(run), name_service(run), workers)
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
         return [pod for pod in pods if pod.labels.get(labels.ROLE) == LAUNCHER]
 

@@ -12,7 +12,7 @@ from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.launchers import (
     DEEPSPEED,
     MPIRUN,
@@ -74,11 +74,11 @@ class ElasticKind:
         }
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The Service by which the pods find each other by name."""
         return (name_service(run),)
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The first node."""
         return first_pods(pods)
 

@@ -12,7 +12,7 @@ from bot.cluster.operators import KubeflowJob, TrainJob
 from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS, Resource
 
 
-class Course(StrEnum):
+class Progress(StrEnum):
     """The progress that an object reports; one that is finishing already reports its end."""
 
     GOING = "going"
@@ -22,7 +22,7 @@ class Course(StrEnum):
 
 
 @dataclass(frozen=True)
-class Fate:
+class WorkloadStatus:
     """The status that an object reports.
 
     `reason` and `message` are its own words for a failure. `is_running` is its own evidence that
@@ -30,7 +30,7 @@ class Fate:
     many there may be, of each of its pods where it counts them so, None where it does not say.
     """
 
-    course: Course = Course.GOING
+    course: Progress = Progress.GOING
     reason: str = ""
     message: str = ""
     ended_at: datetime | None = None
@@ -44,7 +44,7 @@ class Fate:
     @property
     def is_over(self) -> bool:
         """Whether it has ended, well or not."""
-        return self.course in {Course.SUCCEEDED, Course.FAILED}
+        return self.course in {Progress.SUCCEEDED, Progress.FAILED}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Root:
     """
 
     object: ClusterObject
-    fate: Fate
+    fate: WorkloadStatus
     nodes: int | None = None
 
     @property
@@ -80,13 +80,13 @@ def with_nodes(resource: Resource[Any], nodes: int) -> dict[str, Any]:
     return _WITH_NODES[resource](nodes)
 
 
-def _job(job: Job) -> Fate:
+def _job(job: Job) -> WorkloadStatus:
     status, spec = job.status, job.spec
     per_index = spec.backoff_limit_per_index
-    ends = {"Failed": Course.FAILED, "Complete": Course.SUCCEEDED}
+    ends = {"Failed": Progress.FAILED, "Complete": Progress.SUCCEEDED}
     coming = {"FailureTarget", "SuccessCriteriaMet"}
     course, said = _course(status.conditions, ends, coming)
-    return Fate(
+    return WorkloadStatus(
         course,
         reason=said.reason,
         message=said.message,
@@ -107,12 +107,12 @@ def _attempts(object_: ClusterObject, backoff_limit: int | None) -> int | None:
     return None if limit is None else limit + 1
 
 
-def _kubeflow_job(job: KubeflowJob) -> Fate:
+def _kubeflow_job(job: KubeflowJob) -> WorkloadStatus:
     status, policy = job.status, job.spec.run_policy
     is_pytorch = bool(job.spec.pytorch_replica_specs)  # counts containers that start again
-    ends = {"Failed": Course.FAILED, "Succeeded": Course.SUCCEEDED}
+    ends = {"Failed": Progress.FAILED, "Succeeded": Progress.SUCCEEDED}
     course, said = _course(status.conditions, ends)
-    return Fate(
+    return WorkloadStatus(
         course,
         reason=said.reason,
         message=said.message,
@@ -126,11 +126,11 @@ def _kubeflow_job(job: KubeflowJob) -> Fate:
     )
 
 
-def _train_job(job: TrainJob) -> Fate:
+def _train_job(job: TrainJob) -> WorkloadStatus:
     status, spec = job.status, job.spec
-    ends = {"Failed": Course.FAILED, "Complete": Course.SUCCEEDED}
+    ends = {"Failed": Progress.FAILED, "Complete": Progress.SUCCEEDED}
     course, said = _course(status.conditions, ends)
-    return Fate(
+    return WorkloadStatus(
         course,
         reason=said.reason,
         message=said.message,
@@ -144,16 +144,16 @@ def _train_job(job: TrainJob) -> Fate:
 
 def _course(
     conditions: Sequence[Condition],
-    ends: Mapping[str, Course],
+    ends: Mapping[str, Progress],
     coming: frozenset[str] | set[str] = frozenset(),
-) -> tuple[Course, Condition]:
+) -> tuple[Progress, Condition]:
     """How far it is, and the condition that says so; a failure wins over a success."""
     for type_, course in ends.items():
         found = find_condition(conditions, type_)
         if found is not None and found.true:
             return course, found
     is_coming = any(has_condition(conditions, type_) for type_ in coming)
-    return (Course.FINISHING if is_coming else Course.GOING), Condition()
+    return (Progress.FINISHING if is_coming else Progress.GOING), Condition()
 
 
 _NODES: Mapping[Resource[Any], Callable[[Any], int | None]] = {
@@ -165,7 +165,7 @@ _WITH_NODES: Mapping[Resource[Any], Callable[[int], dict[str, Any]]] = {
     JOBS: lambda nodes: {"spec": {"completions": nodes, "parallelism": nodes}},
     PYTORCHJOBS: lambda nodes: {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": nodes}}}},
 }
-_FATES: Mapping[Resource[Any], Callable[[Any], Fate]] = {
+_FATES: Mapping[Resource[Any], Callable[[Any], WorkloadStatus]] = {
     JOBS: _job,
     MPIJOBS: _kubeflow_job,
     PYTORCHJOBS: _kubeflow_job,

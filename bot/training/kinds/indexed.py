@@ -7,7 +7,7 @@ from bot.cluster import labels
 from bot.cluster.objects import Pod
 from bot.cluster.resources import SERVICES
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
-from bot.training.kinds.kind import Companion, Manifest
+from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.spec import RunSpec
 from bot.training.tables import Run
 
@@ -39,9 +39,9 @@ def host(run: Run, index: int) -> str:
     return f"{run.job_name}-{index}.{domain(run)}"
 
 
-def name_service(run: Run) -> Companion:
+def name_service(run: Run) -> Dependent:
     """The headless Service that gives its pods their names."""
-    return Companion(SERVICES, domain(run), partial(_headless, run))
+    return Dependent(SERVICES, domain(run), partial(_headless, run))
 
 
 def first_pods(pods: Sequence[Pod]) -> list[Pod]:

@@ -16,7 +16,7 @@ from bot.cluster.resources import INGRESSES, JOBS, SECRETS, SERVICES, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import SecretReference
 from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.spec import Entrance, RunSpec, spec_of
 from bot.training.tables import Run
@@ -68,17 +68,17 @@ class InteractiveKind:
         }
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The token, then the way in; a shell has neither."""
         spec, name = spec_of(run), door_name(run)
         if spec.port is None:
             return ()
-        made = (Companion(SECRETS, name, _token), Companion(SERVICES, name, partial(_service, run)))
+        made = (Dependent(SECRETS, name, _token), Dependent(SERVICES, name, partial(_service, run)))
         if spec.entrance is None:
             return made
-        return (*made, Companion(INGRESSES, name, partial(_ingress, run, spec.entrance)))
+        return (*made, Dependent(INGRESSES, name, partial(_ingress, run, spec.entrance)))
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """Every pod: there is one at a time."""
         return pods
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.cluster.objects import Pod
 from bot.cluster.resources import JOBS, Resource
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.shell import LACKING
 from bot.training.spec import RunSpec, spec_of
@@ -62,11 +62,11 @@ class JobKind:
             body["activeDeadlineSeconds"] = spec.time_limit_seconds
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """None."""
         del run
         return ()
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """Every pod: there is one at a time."""
         return pods

@@ -34,7 +34,7 @@ class PodSet:
 
 
 @dataclass(frozen=True)
-class Companion:
+class Dependent:
     """An object that a run needs beside its root.
 
     `body` gives all of it but its metadata and is asked when the object is made, so that a
@@ -59,7 +59,7 @@ class Site:
     team_name: str
 
 
-class Kind(Protocol):
+class WorkloadKind(Protocol):
     """A workload kind, or a form of one.
 
     `name` follows --kind and `form` follows --form, empty for the usual form. `options` are the
@@ -104,10 +104,10 @@ class Kind(Protocol):
         """The root, suspended; the same for the same row."""
         ...
 
-    def companions(self, run: Run, /) -> tuple[Companion, ...]:
+    def dependents(self, run: Run, /) -> tuple[Dependent, ...]:
         """The other objects, in the order in which they are made; the same for the same row."""
         ...
 
-    def speakers(self, pods: Sequence[Pod], /) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod], /) -> Sequence[Pod]:
         """Those of its pods whose log is the run's."""
         ...

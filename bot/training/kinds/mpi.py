@@ -13,7 +13,7 @@ from bot.cluster.resources import MPIJOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, refuse_launcher, slots
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.security import is_no_root
@@ -89,11 +89,11 @@ class MpiKind:
         }
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The keys; the operator makes the Service, and keys that only root can read."""
         return (keys(run),) if spec_of(run).command else ()
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
         return [pod for pod in pods if pod.labels.get(labels.ROLE) == LAUNCHER]
 

@@ -12,11 +12,11 @@ from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import first_pods
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command
 from bot.training.kinds.shell import tested
 from bot.training.kinds.ssh import HOSTFILE
-from bot.training.kinds.sync import OPEN_OPTIONS, launching_companions, launching_job
+from bot.training.kinds.sync import OPEN_OPTIONS, launching_dependents, launching_job
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -66,10 +66,10 @@ class NcclKind:
             run, installation, spec, tuple(needs), affinity={"podAntiAffinity": rule}
         )
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The keys, and the names of the pods."""
-        return launching_companions(run)
+        return launching_dependents(run)
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
         return first_pods(pods)

@@ -18,7 +18,7 @@ from bot.training.kinds.elastic import (
     refuse_launcher,
 )
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.pods import PYTORCH
 from bot.training.spec import RunSpec, spec_of
@@ -78,12 +78,12 @@ class PyTorchJobKind:
         }
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """None: the operator makes the Services."""
         del run
         return ()
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The first worker."""
         return [pod for pod in pods if pod.labels.get(labels.REPLICA_INDEX) == "0"]
 

@@ -11,7 +11,7 @@ from bot.cluster.resources import SECRETS
 from bot.errors import OutsideError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import host
-from bot.training.kinds.kind import Companion, Manifest
+from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.kinds.mpirun import slots
 from bot.training.kinds.security import HOME, NAME, is_housed, is_no_root
 from bot.training.kinds.shell import FOLDER
@@ -55,9 +55,9 @@ def secret_name(run: Run) -> str:
     return f"{run.job_name}-{'ssh-keys' if _is_operated(run) else 'ssh'}"
 
 
-def keys(run: Run) -> Companion:
+def keys(run: Run) -> Dependent:
     """The Secret: keys made for this run alone, and the list of its hosts."""
-    return Companion(SECRETS, secret_name(run), partial(_secret, run))
+    return Dependent(SECRETS, secret_name(run), partial(_secret, run))
 
 
 def hosts_told(run: Run) -> tuple[EnvironmentVariable, ...]:

@@ -12,7 +12,7 @@ from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, indexed_job, name_service
 from bot.training.kinds.job import ATTEMPTS
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.mpirun import launch_command, refuse_launcher
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.shell import serving, with_own_workers
@@ -55,11 +55,11 @@ class SyncKind:
         command = launch_command(spec, HOSTFILE)
         return launching_job(run, installation, replace(spec, command=command))
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The keys, and the names of the pods."""
-        return launching_companions(run)
+        return launching_dependents(run)
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
         return first_pods(pods)
 
@@ -85,7 +85,7 @@ def launching_job(
     return {"metadata": root_metadata(run, installation), "spec": body}
 
 
-def launching_companions(run: Run) -> tuple[Companion, ...]:
+def launching_dependents(run: Run) -> tuple[Dependent, ...]:
     """What such a Job needs beside it."""
     return (keys(run), name_service(run))
 

@@ -12,7 +12,7 @@ from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError, ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
 from bot.training.kinds.indexed import first_pods
-from bot.training.kinds.kind import Companion, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
@@ -95,12 +95,12 @@ class TrainJobKind:
             body["activeDeadlineSeconds"] = spec.time_limit_seconds
         return {"metadata": root_metadata(run, installation), "spec": body}
 
-    def companions(self, run: Run) -> tuple[Companion, ...]:
+    def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """None: the JobSet of the TrainJob makes the Service."""
         del run
         return ()
 
-    def speakers(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+    def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The first node."""
         return first_pods(pods)
 

@@ -4,8 +4,8 @@ from functools import partial
 
 from bot.cluster.resources import PVCS
 from bot.slack.container_parameters import VolumeMount
-from bot.training.kinds.kind import Companion, Manifest
-from bot.training.spec import RunSpec, Volume, spec_of
+from bot.training.kinds.kind import Dependent, Manifest
+from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.tables import Run
 
 
@@ -28,17 +28,17 @@ def mounts_of(root_name: str, spec: RunSpec) -> tuple[VolumeMount, ...]:
     return (*spec.mounts, *made)
 
 
-def volume_companions(run: Run) -> tuple[Companion, ...]:
+def volume_dependents(run: Run) -> tuple[Dependent, ...]:
     """The PVCs that are created for a run."""
     return tuple(
-        Companion(
+        Dependent(
             PVCS, claim_name(run.job_name, number), partial(_body, each), is_first=True, stays=True
         )
         for number, each in enumerate(spec_of(run).volumes)
     )
 
 
-def _body(volume: Volume) -> Manifest:
+def _body(volume: CreatedVolume) -> Manifest:
     return {
         "spec": {
             "accessModes": [volume.access_mode],

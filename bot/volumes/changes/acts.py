@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.volumes.changes.tables import Kind, Leg, VolumeChange
+from bot.volumes.changes.tables import ChangeKind, Direction, VolumeChange
 from bot.volumes.changes.targets import whole
-from bot.volumes.resources import Pool, Volume, is_settled
+from bot.volumes.resources import AnfVolume, Pool, is_settled
 from bot.volumes.wording import capacity, throughput
 
 _MANUAL = "Manual"
@@ -54,14 +54,14 @@ Act = Grow | Move | Throttle | Shrink | TellTrident
 
 def acts(row: VolumeChange) -> tuple[Act, ...]:
     """The acts of the current leg of a change."""
-    return _of_level(row) if row.kind == Kind.LEVEL else _of_throughput(row)
+    return _of_level(row) if row.kind == ChangeKind.LEVEL else _of_throughput(row)
 
 
 def _of_level(row: VolumeChange) -> tuple[Act, ...]:
     grows, shrinks = row.grow_to is not None, row.shrink_to is not None
     found: tuple[tuple[bool, Act], ...]
     match row.leg:
-        case Leg.THERE:
+        case Direction.THERE:
             move = Move(row.source_pool, row.target_pool, row.target_pool_id)
             found = (
                 (grows, Grow(row.target_pool)),
@@ -69,7 +69,7 @@ def _of_level(row: VolumeChange) -> tuple[Act, ...]:
                 (row.is_trident, TellTrident(row.ids(is_back=False))),
                 (shrinks, Shrink(row.source_pool)),
             )
-        case Leg.BACK:
+        case Direction.BACK:
             is_manual = row.source_qos == _MANUAL and row.mibps_before is not None
             back = Move(row.target_pool, row.source_pool, row.source_pool_id)
             found = (
@@ -86,9 +86,9 @@ def _of_level(row: VolumeChange) -> tuple[Act, ...]:
 
 def _of_throughput(row: VolumeChange) -> tuple[Act, ...]:
     match row.leg:
-        case Leg.THERE:
+        case Direction.THERE:
             return (Throttle(row.target_pool, row.wanted_mibps or 0),)
-        case Leg.BACK if row.mibps_before is not None:
+        case Direction.BACK if row.mibps_before is not None:
             return (Throttle(row.target_pool, row.mibps_before),)
         case _:
             return ()
@@ -130,7 +130,7 @@ State = Reached | Busy | Ready | Astray
 
 
 def state_of_pool(
-    row: VolumeChange, act: Grow | Shrink, pool: Pool | None, inside: Iterable[Volume]
+    row: VolumeChange, act: Grow | Shrink, pool: Pool | None, inside: Iterable[AnfVolume]
 ) -> State:
     """The state of the resize of a pool."""
     if pool is None:
@@ -147,7 +147,7 @@ def state_of_pool(
 
 
 def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
-    if row.leg == Leg.BACK:
+    if row.leg == Direction.BACK:
         if row.shrunk_from is None or pool.size_bytes >= row.shrunk_from:
             return Reached()
         return Ready(row.shrunk_from, pool.size_bytes)
@@ -165,7 +165,7 @@ def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
 
 def _shrinkage(row: VolumeChange, pool: Pool, taken: int) -> State:
     least = whole(taken)
-    if row.leg == Leg.THERE:
+    if row.leg == Direction.THERE:
         size = max(row.shrink_to or 0, least)
         stays = "" if size < pool.size_bytes else _stays(pool, taken)
         return Ready(size, pool.size_bytes) if not stays else Reached(stays)
@@ -185,7 +185,9 @@ def _stays(pool: Pool, taken: int) -> str:
     )
 
 
-def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volume | None) -> State:
+def state_of_move(
+    row: VolumeChange, act: Move, there: AnfVolume | None, here: AnfVolume | None
+) -> State:
     """The state of a move, from the volumes at its target and its source."""
     if there is not None and _is_same(row, there):
         busy = Busy(f"volume {there.place.name}: {there.state}")
@@ -193,18 +195,18 @@ def state_of_move(row: VolumeChange, act: Move, there: Volume | None, here: Volu
     if here is not None and _is_same(row, here):
         return Ready() if is_settled(here) else Busy(f"volume {here.place.name}: {here.state}")
     gone = f"Volume {row.volume_name} is no longer in pool {act.source} or {act.target}"
-    if row.leg == Leg.BACK and not row.is_begun:
+    if row.leg == Direction.BACK and not row.is_begun:
         return Reached(
             f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
         )
     return Astray(f"{gone}.", "Find it with `/anf show PVC`.", is_gone=True)
 
 
-def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None) -> State:
+def state_of_throughput(row: VolumeChange, act: Throttle, volume: AnfVolume | None) -> State:
     """The state of setting the throughput of a volume."""
     if volume is None or not _is_same(row, volume):
         gone = f"Volume {row.volume_name} is no longer in pool {act.pool}"
-        if row.leg == Leg.BACK:
+        if row.leg == Direction.BACK:
             return Reached(
                 f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
             )
@@ -213,8 +215,8 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None)
         return Busy(f"volume {volume.place.name}: {volume.state}")
     if volume.throughput_mibps == act.mibps:
         return Reached(mibps=act.mibps)
-    is_of_others = row.kind == Kind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
-    if row.leg == Leg.BACK and not row.is_begun and is_of_others:
+    is_of_others = row.kind == ChangeKind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
+    if row.leg == Direction.BACK and not row.is_begun and is_of_others:
         return Reached(
             f"The throughput was set to {throughput(volume.throughput_mibps)} outside"
             " Quartermaster, so it was not reverted."
@@ -222,6 +224,6 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: Volume | None)
     return Ready()
 
 
-def _is_same(row: VolumeChange, volume: Volume) -> bool:
+def _is_same(row: VolumeChange, volume: AnfVolume) -> bool:
     """Whether it is the volume of the change, not a later one of the same name."""
     return not row.file_system or volume.file_system == row.file_system

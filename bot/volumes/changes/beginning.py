@@ -20,8 +20,8 @@ from bot.errors import ClusterError, ConflictError, UserError
 from bot.slack.messages import show_card
 from bot.volumes.changes import notes, recording
 from bot.volumes.changes.boost import boosted
-from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
-from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
+from bot.volumes.changes.plan import ChangePlan, ChangeRequest, VolumeState, make_plan
+from bot.volumes.changes.tables import CHANGE, LANE, ChangePhase, VolumeChange
 from bot.volumes.matching import match, named_by
 from bot.volumes.moves import Record
 from bot.volumes.resources import Estate
@@ -31,7 +31,7 @@ POLICY = "anf_change"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChangeObserved:
     """The PV, the pools and volumes in Azure, and Trident's record if it created the volume."""
 
     volume: PersistentVolume | None
@@ -62,12 +62,12 @@ class Beginning:
         self,
         session: Session,
         row_id: str,
-        seen: Seen,
+        seen: ChangeObserved,
         now: datetime,
     ) -> None:
         """Records the plan and requests approval, or rejects the change."""
         row = session.get(VolumeChange, row_id)
-        if row is None or row.phase != Phase.CHECKING:
+        if row is None or row.phase != ChangePhase.CHECKING:
             return
         try:
             caller = self._caller(session, row)
@@ -76,10 +76,10 @@ class Beginning:
             if row.needs_approval:
                 self._ask(session, row, caller, now)
             else:
-                row.phase = Phase.APPROVED
+                row.phase = ChangePhase.APPROVED
         except UserError as error:
             row.hint = error.hint
-            recording.not_begun(session, row_id, Phase.REFUSED, error.message, now)
+            recording.not_begun(session, row_id, ChangePhase.REFUSED, error.message, now)
             return
         row.since = now
         session.add(row)
@@ -91,21 +91,21 @@ class Beginning:
         if approval is not None:
             self._approvals.void(session, approval, "what it was for has ended", now)
         why = "The fill ended before the boost started."
-        recording.not_begun(session, row_id, Phase.WITHDRAWN, why, now)
+        recording.not_begun(session, row_id, ChangePhase.WITHDRAWN, why, now)
 
     def spend(self, session: Session, row_id: str, now: datetime) -> None:
         """Uses the approval; if it no longer holds, approval is requested again."""
         row = session.get(VolumeChange, row_id)
         approval = self._approvals.of(session, CHANGE, row_id)
-        if row is None or approval is None or row.phase != Phase.ASKED:
+        if row is None or approval is None or row.phase != ChangePhase.ASKED:
             return
         if self._approvals.use(session, approval, digest_of(row), now):
-            row.phase, row.since = Phase.APPROVED, now
+            row.phase, row.since = ChangePhase.APPROVED, now
             session.add(row)
             deciders = [vote.person for vote in self._approvals.votes(session, approval)]
             notes.approved(session, row, deciders, now)
             wake(session, CHANGE, row.id, LANE, now)
-        notes.refresh(session, row, live=row.phase != Phase.ASKED)
+        notes.refresh(session, row, live=row.phase != ChangePhase.ASKED)
 
     def set_out(self, session: Session, row_id: str, settings: Settings, now: datetime) -> None:
         """Begins or reverts a change; if its approval no longer holds, it waits for a new one."""
@@ -113,14 +113,14 @@ class Beginning:
         approval = self._approvals.of(session, CHANGE, row_id)
         if (
             row is not None
-            and row.phase == Phase.APPROVED
+            and row.phase == ChangePhase.APPROVED
             and approval is not None
             and not self._approvals.stands(session, approval)
         ):
             # Nothing was done with the approval yet, so it is not used up.
             approval.phase = ApprovalPhase.APPROVED
             self._approvals.use(session, approval, digest_of(row), now)
-            row.phase, row.since, row.trouble = Phase.ASKED, now, ""
+            row.phase, row.since, row.trouble = ChangePhase.ASKED, now, ""
             session.add(row)
             notes.refresh(session, row, live=False)
         else:
@@ -136,9 +136,9 @@ class Beginning:
         self,
         session: Session,
         row: VolumeChange,
-        seen: Seen,
+        seen: ChangeObserved,
         now: datetime,
-    ) -> Plan:
+    ) -> ChangePlan:
         pv, estate = seen.volume, seen.estate
         anf, named = self._settings().anf, named_by(pv) if pv is not None else None
         found = match(named, estate.volumes) if named is not None else None
@@ -151,7 +151,7 @@ class Beginning:
         if other is not None:
             raise under_way(other)
         raised = went_up_at(session, found.volume.file_system)
-        standing = Standing(estate, named, found, raised, now, seen.record)
+        standing = VolumeState(estate, named, found, raised, now, seen.record)
         plan = _planned(row, standing, anf)
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
@@ -162,7 +162,7 @@ class Beginning:
         return plan
 
     def _ask(self, session: Session, row: VolumeChange, caller: Caller, now: datetime) -> None:
-        row.phase = Phase.ASKED
+        row.phase = ChangePhase.ASKED
         session.add(row)
         session.flush()
         request = Request(
@@ -180,7 +180,7 @@ class Beginning:
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
 
-def _planned(row: VolumeChange, standing: Standing, anf: Anf) -> Plan:
+def _planned(row: VolumeChange, standing: VolumeState, anf: Anf) -> ChangePlan:
     """The plan of a change; that of a boost also determines what is set."""
     if not row.boosted_id:
         return make_plan(standing, wish_of(row), anf)
@@ -197,9 +197,11 @@ def digest_of(row: VolumeChange) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 
-def wish_of(row: VolumeChange) -> Wish:
+def wish_of(row: VolumeChange) -> ChangeRequest:
     """The request of a change."""
-    return Wish(row.kind, row.wanted_level, row.wanted_pool, row.wanted_mibps, row.is_shrinking)
+    return ChangeRequest(
+        row.kind, row.wanted_level, row.wanted_pool, row.wanted_mibps, row.is_shrinking
+    )
 
 
 def went_up_at(session: Session, file_system: str) -> datetime | None:
@@ -247,7 +249,7 @@ def _other_of(session: Session, row: VolumeChange, file_system: str) -> VolumeCh
     ).first()
 
 
-def _write(row: VolumeChange, plan: Plan) -> None:
+def _write(row: VolumeChange, plan: ChangePlan) -> None:
     volume, source, target = plan.volume, plan.source, plan.target
     row.resource_group, row.account, _, row.volume_name = volume.place
     row.file_system, row.size_bytes = volume.file_system, volume.quota_bytes

@@ -4,17 +4,24 @@ import math
 
 from bot.config import Anf
 from bot.errors import ConflictError, LimitError, UserError
-from bot.volumes.changes.plan import MANUAL, MOST_MIBPS, Plan, Standing, Wish, make_plan
-from bot.volumes.changes.tables import Kind
+from bot.volumes.changes.plan import (
+    MANUAL,
+    MOST_MIBPS,
+    ChangePlan,
+    ChangeRequest,
+    VolumeState,
+    make_plan,
+)
+from bot.volumes.changes.tables import ChangeKind
 from bot.volumes.changes.targets import throughput_left
 from bot.volumes.levels import RATES
-from bot.volumes.resources import Estate, Pool, Volume
+from bot.volumes.resources import AnfVolume, Estate, Pool
 from bot.volumes.wording import throughput
 
 _WITHOUT = "Without --boost it is filled at its current throughput."
 
 
-def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
+def boosted(standing: VolumeState, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
     """The best boost of a volume, and its plan.
 
     With manual QoS it is half of the throughput left in the volume's pool, so that some is left for
@@ -28,7 +35,7 @@ def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
             f"The bot cannot see the pool of volume {volume.place.name} in Azure.", ""
         )
     if source.qos == MANUAL:
-        wish = Wish(Kind.THROUGHPUT, mibps=_more(estate, volume, source))
+        wish = ChangeRequest(ChangeKind.THROUGHPUT, mibps=_more(estate, volume, source))
         return wish, make_plan(standing, wish, anf)
     if standing.named.id or volume.maker:
         raise ConflictError(
@@ -40,7 +47,7 @@ def boosted(standing: Standing, anf: Anf) -> tuple[Wish, Plan]:
     return _higher(standing, source, anf)
 
 
-def _more(estate: Estate, volume: Volume, pool: Pool) -> float:
+def _more(estate: Estate, volume: AnfVolume, pool: Pool) -> float:
     left, own = throughput_left(estate, pool, volume), volume.throughput_mibps or 0
     if left is None:
         raise ConflictError(f"Azure does not report the throughput of pool {pool.name}.", _WITHOUT)
@@ -54,14 +61,14 @@ def _more(estate: Estate, volume: Volume, pool: Pool) -> float:
     return wanted
 
 
-def _higher(standing: Standing, source: Pool, anf: Anf) -> tuple[Wish, Plan]:
+def _higher(standing: VolumeState, source: Pool, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
     rate = RATES.get(source.level, max(RATES.values()))
-    found: list[tuple[int, int, Wish, Plan]] = []
+    found: list[tuple[int, int, ChangeRequest, ChangePlan]] = []
     refusal: UserError | None = None
     for level, higher in RATES.items():
         if higher <= rate:
             continue
-        wish = Wish(Kind.LEVEL, level)
+        wish = ChangeRequest(ChangeKind.LEVEL, level)
         try:
             plan = make_plan(standing, wish, anf)
         except UserError as error:

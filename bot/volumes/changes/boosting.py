@@ -13,7 +13,14 @@ from bot.volumes.changes import keeping, recording
 from bot.volumes.changes.beginning import live_of, under_way
 from bot.volumes.changes.notes import where_it_is
 from bot.volumes.changes.question import bill
-from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
+from bot.volumes.changes.tables import (
+    CHANGE,
+    LANE,
+    ChangeKind,
+    ChangePhase,
+    Direction,
+    VolumeChange,
+)
 from bot.volumes.records import ClaimPlace
 from bot.volumes.wording import throughput
 
@@ -51,7 +58,7 @@ def begin(session: Session, boost: Boost, now: datetime) -> str:
         namespace=claim.namespace,
         claim_name=claim.name,
         pv_name=boost.pv_name,
-        kind=Kind.THROUGHPUT,
+        kind=ChangeKind.THROUGHPUT,
         duration_seconds=0,
         boosted_kind=subject.kind,
         boosted_id=subject.id,
@@ -70,7 +77,7 @@ def begin(session: Session, boost: Boost, now: datetime) -> str:
     if other is not None:
         told = under_way(other)
         row.outcome, row.hint = told.message, told.hint
-        recording.end(session, row, Phase.REFUSED, now)
+        recording.end(session, row, ChangePhase.REFUSED, now)
         return row.id
     keeping.hold(session, row, (subject.kind, subject.id), f"the fill of {boost.name}")
     wake(session, CHANGE, row.id, LANE, now)
@@ -94,20 +101,20 @@ def told(session: Session, row_id: str) -> Markup:
 
 def _far(row: VolumeChange) -> Markup:
     match row.phase:
-        case Phase.CHECKING:
+        case ChangePhase.CHECKING:
             return plain("asking Azure what the volume can have")
-        case Phase.ASKED:
+        case ChangePhase.ASKED:
             costs = f", {bill(row.cost_delta)}" if row.cost_delta != 0 else ""
             return plain(f"waiting for approval: {_gain(row)}{costs}")
-        case Phase.APPROVED:
+        case ChangePhase.APPROVED:
             return plain(f"pending: {_gain(row)}")
-        case Phase.WORKING if row.leg == Leg.THERE:
+        case ChangePhase.WORKING if row.leg == Direction.THERE:
             return plain(f"in progress: {_gain(row)}")
-        case Phase.WORKING:
+        case ChangePhase.WORKING:
             return plain(f"reverting from {where_it_is(row)}")
-        case Phase.HELD:
+        case ChangePhase.HELD:
             return join(plain(_gain(row)), _until(row))
-        case Phase.RETURNED:
+        case ChangePhase.RETURNED:
             said = f"{_gain(row)} while it was filled; reverted. {row.remains}"
             return sentence(said.rstrip())
         case _:
@@ -117,17 +124,17 @@ def _far(row: VolumeChange) -> Markup:
 def _none(row: VolumeChange) -> Markup:
     """Why there is no boost."""
     words = {
-        Phase.DENIED: "It was denied.",
-        Phase.EXPIRED: "It was not approved in time.",
-        Phase.WITHDRAWN: "It was withdrawn.",
+        ChangePhase.DENIED: "It was denied.",
+        ChangePhase.EXPIRED: "It was not approved in time.",
+        ChangePhase.WITHDRAWN: "It was withdrawn.",
     }
-    said = row.outcome or words.get(Phase(row.phase), "")
+    said = row.outcome or words.get(ChangePhase(row.phase), "")
     return join("none. ", sentence(f"{said} {row.hint} {row.remains}".strip()))
 
 
 def _gain(row: VolumeChange) -> str:
     after = row.mibps_seen if row.mibps_seen is not None else row.mibps_after
-    where = f" on {row.target_level}" if row.kind == Kind.LEVEL else ""
+    where = f" on {row.target_level}" if row.kind == ChangeKind.LEVEL else ""
     return f"{throughput(row.mibps_before)} → {throughput(after)}{where}"
 
 

@@ -3,37 +3,39 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.approvals.deciding import Deciding
+from bot.approvals.deciding import RequestView
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.changes.acts import Grow, Move, Shrink, TellTrident, Throttle, acts
 from bot.volumes.changes.notes import change_of
 from bot.volumes.changes.question import TRIDENT, bill
-from bot.volumes.changes.tables import Kind, Leg, Phase, VolumeChange
+from bot.volumes.changes.tables import ChangeKind, ChangePhase, Direction, VolumeChange
 from bot.volumes.wording import capacity, throughput
 
 GIVE_BACK = "anf.give-back"
 _STATES = {
-    Phase.CHECKING: ("Checking", Tone.WORKING),
-    Phase.ASKED: ("Waiting for approval", Tone.WAITING),
-    Phase.APPROVED: ("Pending", Tone.WORKING),
-    Phase.HELD: ("Active", Tone.GOOD),
-    Phase.DONE: ("Done", Tone.GOOD),
-    Phase.RETURNED: ("Reverted", Tone.QUIET),
-    Phase.FAILED: ("Failed", Tone.BAD),
-    Phase.REFUSED: ("Rejected", Tone.BAD),
-    Phase.DENIED: ("Denied", Tone.BAD),
-    Phase.EXPIRED: ("Expired", Tone.STOPPED),
-    Phase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
+    ChangePhase.CHECKING: ("Checking", Tone.WORKING),
+    ChangePhase.ASKED: ("Waiting for approval", Tone.WAITING),
+    ChangePhase.APPROVED: ("Pending", Tone.WORKING),
+    ChangePhase.HELD: ("Active", Tone.GOOD),
+    ChangePhase.DONE: ("Done", Tone.GOOD),
+    ChangePhase.RETURNED: ("Reverted", Tone.QUIET),
+    ChangePhase.FAILED: ("Failed", Tone.BAD),
+    ChangePhase.REFUSED: ("Rejected", Tone.BAD),
+    ChangePhase.DENIED: ("Denied", Tone.BAD),
+    ChangePhase.EXPIRED: ("Expired", Tone.STOPPED),
+    ChangePhase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
 
 
-def change_card(row: VolumeChange, asker: str, deciding: Deciding) -> Card:
+def change_card(row: VolumeChange, asker: str, deciding: RequestView) -> Card:
     """The card of a change; `asker` is a name, which notifies no one."""
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
-    left = row.phase in {Phase.DONE, Phase.RETURNED, Phase.HELD} and bool(row.remains)
-    state, tone = _STATES.get(Phase(row.phase), (_work(row), Tone.WORKING))
+    left = row.phase in {ChangePhase.DONE, ChangePhase.RETURNED, ChangePhase.HELD} and bool(
+        row.remains
+    )
+    state, tone = _STATES.get(ChangePhase(row.phase), (_work(row), Tone.WORKING))
     return Card(
         title=f"{row.namespace}/{change_of(row)}",
         state=state,
@@ -49,7 +51,9 @@ def _work(row: VolumeChange) -> str:
     """The current act, in words."""
     way = acts(row)
     act = way[row.position] if row.position < len(way) else None
-    prefix = {Leg.BACK: "Reverting: ", Leg.UNDO: "Undoing: "}.get(Leg(row.leg), "Applying: ")
+    prefix = {Direction.BACK: "Reverting: ", Direction.UNDO: "Undoing: "}.get(
+        Direction(row.leg), "Applying: "
+    )
     match act:
         case Grow(pool):
             return f"{prefix}growing pool {pool}"
@@ -65,16 +69,16 @@ def _work(row: VolumeChange) -> str:
             return f"{prefix}finishing"
 
 
-def _called(deciding: Deciding) -> Iterator[Markup]:
+def _called(deciding: RequestView) -> Iterator[Markup]:
     if deciding.deciders:
         yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
 
 
 def _lines(row: VolumeChange) -> Iterator[Markup]:
-    if row.is_trident and row.phase == Phase.ASKED:
+    if row.is_trident and row.phase == ChangePhase.ASKED:
         yield plain(TRIDENT)
     if row.is_live and row.trouble:
-        tried = row.phase == Phase.WORKING and row.not_before is not None
+        tried = row.phase == ChangePhase.WORKING and row.not_before is not None
         again = join(" Next attempt: ", _moment(row.not_before), ".") if tried else Markup("")
         yield join("*Late*: ", sentence(row.trouble), again)
     elif row.is_live and row.is_late:
@@ -89,7 +93,7 @@ def _moment(moment: datetime | None) -> Markup:
 
 
 def _facts(row: VolumeChange, asker: str) -> Iterator[tuple[str, Markup]]:
-    if row.kind == Kind.LEVEL and row.source_pool:
+    if row.kind == ChangeKind.LEVEL and row.source_pool:
         yield "From", plain(f"{row.source_level}, pool {row.source_pool}")
         yield "To", plain(f"{row.target_level}, pool {row.target_pool}")
     if row.source_pool:
@@ -101,13 +105,13 @@ def _facts(row: VolumeChange, asker: str) -> Iterator[tuple[str, Markup]]:
     if row.reason:
         yield "Reason", plain(row.reason)
     if row.returned_by:
-        word = "Withdrawn by" if row.phase == Phase.WITHDRAWN else "Reverted by"
+        word = "Withdrawn by" if row.phase == ChangePhase.WITHDRAWN else "Reverted by"
         yield word, person(row.returned_by)
 
 
 def _change_of_throughput(row: VolumeChange) -> str:
     after = row.mibps_seen if row.mibps_seen is not None else row.mibps_after
-    is_told = row.mibps_seen is not None or row.kind == Kind.THROUGHPUT
+    is_told = row.mibps_seen is not None or row.kind == ChangeKind.THROUGHPUT
     return f"{throughput(row.mibps_before)} → {'' if is_told else 'about '}{throughput(after)}"
 
 
@@ -132,7 +136,7 @@ def _times(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
     elif row.duration_seconds is not None:
         length = format_duration(timedelta(seconds=row.duration_seconds))
         yield "Until", plain(f"{length} after it takes effect, or later if a run uses it then")
-    if row.phase == Phase.HELD and row.ends_at is not None:
+    if row.phase == ChangePhase.HELD and row.ends_at is not None:
         later = row.not_before or row.ends_at
         if row.kept_for and not row.boosted_id:
             yield "Reverts", _after_use(row)
@@ -146,13 +150,13 @@ def _after_use(row: VolumeChange) -> Markup:
     return join("after ", sentence(row.kept_for), latest)
 
 
-def _buttons(row: VolumeChange, deciding: Deciding) -> Iterator[Button]:
+def _buttons(row: VolumeChange, deciding: RequestView) -> Iterator[Button]:
     if deciding.is_there:
         return
     match row.phase:
-        case Phase.ASKED | Phase.APPROVED:
+        case ChangePhase.ASKED | ChangePhase.APPROVED:
             yield Button(GIVE_BACK, "Withdraw", row.id)
-        case Phase.HELD if row.returned_by is None:
+        case ChangePhase.HELD if row.returned_by is None:
             ask = Confirm("Revert it now?", f"{change_of(row)} ends now.", "Revert")
             yield Button(GIVE_BACK, "Revert now", row.id, confirm=ask)
         case _:

@@ -30,10 +30,10 @@ from bot.volumes.changes.acts import (
     state_of_pool,
     state_of_throughput,
 )
-from bot.volumes.changes.beginning import Beginning, Seen
+from bot.volumes.changes.beginning import Beginning, ChangeObserved
 from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused, unread
-from bot.volumes.changes.course import Move as Next
-from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange
+from bot.volumes.changes.course import Decision as Next
+from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.changes.trident import record_of, state_of_telling
 from bot.volumes.operations import Operations, Progress
 from bot.volumes.repair_tables import Repair
@@ -42,9 +42,9 @@ _WORTH_SAYING = 2
 _MISSING = 404
 _DEADLINE_SECONDS = 20.0  # a step has 30 s, and Trident is asked in it, too
 _ENDS = {
-    ApprovalPhase.DENIED: Phase.DENIED,
-    ApprovalPhase.EXPIRED: Phase.EXPIRED,
-    ApprovalPhase.VOIDED: Phase.REFUSED,
+    ApprovalPhase.DENIED: ChangePhase.DENIED,
+    ApprovalPhase.EXPIRED: ChangePhase.EXPIRED,
+    ApprovalPhase.VOIDED: ChangePhase.REFUSED,
 }
 
 
@@ -57,7 +57,7 @@ class ReadAnew(Protocol):
 
 
 @dataclass(frozen=True)
-class Deciding:
+class ApprovalContext:
     """What controllers need to request and use approvals."""
 
     database: Database
@@ -86,7 +86,7 @@ class VolumeChangeController:
     def __init__(
         self,
         files: NetAppFiles,
-        deciding: Deciding,
+        deciding: ApprovalContext,
         clusters: Mapping[str, Cluster],
         settings: Callable[[], Settings],
     ) -> None:
@@ -107,18 +107,18 @@ class VolumeChangeController:
         if row.boosted_id and self._is_in_vain(row, now):
             return Step(now, lambda session: self._beginning.give_up(session, row_id, now))
         match row.phase:
-            case Phase.CHECKING:
+            case ChangePhase.CHECKING:
                 return self._check(row, now)
-            case Phase.ASKED:
+            case ChangePhase.ASKED:
                 return self._decided(row, now)
-            case Phase.APPROVED | Phase.HELD:
+            case ChangePhase.APPROVED | ChangePhase.HELD:
                 return self._wait(row, now)
-            case Phase.WORKING:
+            case ChangePhase.WORKING:
                 return self._work(row, now)
             case _:
                 return Step(None)
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(VolumeChange, row_id)
         if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
@@ -127,7 +127,7 @@ class VolumeChangeController:
 
     def _is_in_vain(self, row: VolumeChange, now: datetime) -> bool:
         """Whether the fill of a boost has ended before the boost started."""
-        if row.phase not in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
+        if row.phase not in {ChangePhase.CHECKING, ChangePhase.ASKED, ChangePhase.APPROVED}:
             return False
         return not self._world.database.read(lambda session: keeping.kept(session, row, now))
 
@@ -136,7 +136,7 @@ class VolumeChangeController:
         volume = self._beginning.volume_of(row, self._clusters)
         estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
         record = record_of(self._clusters.get(row.cluster), self._files.configured, volume)
-        seen = Seen(volume, estate, record)
+        seen = ChangeObserved(volume, estate, record)
         return Step(now + SOON, lambda session: self._beginning.record(session, row.id, seen, now))
 
     def _decided(self, row: VolumeChange, now: datetime) -> Step:
@@ -159,7 +159,7 @@ class VolumeChangeController:
         if moment > now:
             return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
         settings, beginning = self._settings(), self._beginning
-        if row.phase == Phase.APPROVED and row.trouble:
+        if row.phase == ChangePhase.APPROVED and row.trouble:
             # It has waited, and who approved it may have lost the right meanwhile.
             approval = self._world.request(CHANGE, row.id)
             if approval is not None:

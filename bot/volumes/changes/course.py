@@ -68,10 +68,10 @@ class Fail:
     hint: str = ""
 
 
-Move = Advance | Prepare | Send | Confirm | Forget | Wait | Fail
+Decision = Advance | Prepare | Send | Confirm | Forget | Wait | Fail
 
 
-def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
+def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Decision:
     """The decision from the progress of an operation; None if Azure does not know it."""
     if told is None:
         return Forget()
@@ -87,7 +87,7 @@ def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Move:
     return Wait(now + max(asked, slower(row.since, now) - now))
 
 
-def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
+def proceed(row: VolumeChange, state: State, now: datetime) -> Decision:
     """The decision from the state of the volume and its pools."""
     match state:
         case Reached(remains, mibps):
@@ -102,14 +102,14 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Move:
             return _send(row, (size_bytes, size_now), now)
 
 
-def unread(error: StorageError, now: datetime) -> Move:
+def unread(error: StorageError, now: datetime) -> Decision:
     """Waits if Azure throttles reads; raises any other error again."""
     if error.status != _THROTTLED:
         raise error
     return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
 
 
-def refused(row: VolumeChange, error: StorageError, now: datetime) -> Move:
+def refused(row: VolumeChange, error: StorageError, now: datetime) -> Decision:
     """The decision from Azure's refusal of a request; raises if the request may have worked."""
     status = error.status
     if status is None or status in {_UNAUTHENTICATED, _THROTTLED} or status >= _BROKEN:
@@ -125,7 +125,7 @@ def slower(since: datetime, now: datetime) -> datetime:
     return now + min(max(_FIRST, (now - since) / 10), longest)
 
 
-def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime) -> Move:
+def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime) -> Decision:
     if not row.is_begun:
         return Prepare(*sizes)
     sent_at = row.begun_at

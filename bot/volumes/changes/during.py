@@ -8,7 +8,7 @@ from sqlalchemy import and_, or_, select
 from sqlmodel import Session, col
 
 from bot.volumes.changes.plan import goes_down
-from bot.volumes.changes.tables import Kind, Leg, Phase, VolumeChange
+from bot.volumes.changes.tables import ChangeKind, ChangePhase, Direction, VolumeChange
 from bot.volumes.wording import throughput
 
 
@@ -38,11 +38,13 @@ def raises_during(
     """
     began, ended = times
     is_in_force = or_(
-        col(VolumeChange.phase).in_((Phase.HELD, Phase.DONE)),
-        and_(col(VolumeChange.phase) == Phase.WORKING, col(VolumeChange.leg) == Leg.BACK),
+        col(VolumeChange.phase).in_((ChangePhase.HELD, ChangePhase.DONE)),
+        and_(
+            col(VolumeChange.phase) == ChangePhase.WORKING, col(VolumeChange.leg) == Direction.BACK
+        ),
     )
     is_past = and_(
-        col(VolumeChange.phase) == Phase.RETURNED,
+        col(VolumeChange.phase) == ChangePhase.RETURNED,
         col(VolumeChange.ended_at) >= began,
         col(VolumeChange.ended_at) < ended,
     )
@@ -59,7 +61,7 @@ def _newest(rows: Iterable[VolumeChange]) -> Iterator[VolumeChange]:
     """For each volume the active change, and all that have ended."""
     seen: set[tuple[str, str]] = set()
     for row in rows:
-        if row.phase == Phase.RETURNED:
+        if row.phase == ChangePhase.RETURNED:
             yield row
         elif (row.cluster, row.pv_name) not in seen:
             seen.add((row.cluster, row.pv_name))
@@ -67,13 +69,13 @@ def _newest(rows: Iterable[VolumeChange]) -> Iterator[VolumeChange]:
 
 
 def _is_up(row: VolumeChange) -> bool:
-    if row.kind == Kind.LEVEL:
+    if row.kind == ChangeKind.LEVEL:
         return goes_down(row.target_level, row.source_level)
     return (row.mibps_after or 0) > (row.mibps_before or 0)
 
 
 def _raise(row: VolumeChange) -> Raise:
-    is_held = row.phase == Phase.HELD
+    is_held = row.phase == ChangePhase.HELD
     is_kept = is_held and bool(row.kept_for)
     fill = f" for the fill of {row.boosted_name}" if row.boosted_id else ""
     return Raise(
@@ -81,14 +83,14 @@ def _raise(row: VolumeChange) -> Raise:
         person=row.person,
         cost=row.cost_delta,
         until=(row.not_before or row.ends_at) if is_held and not is_kept else None,
-        ended_at=row.ended_at if row.phase == Phase.RETURNED else None,
-        is_returning=row.phase == Phase.WORKING,
+        ended_at=row.ended_at if row.phase == ChangePhase.RETURNED else None,
+        is_returning=row.phase == ChangePhase.WORKING,
         is_kept=is_kept,
     )
 
 
 def _way(row: VolumeChange) -> str:
-    if row.kind == Kind.LEVEL:
+    if row.kind == ChangeKind.LEVEL:
         return f"{row.source_level} to {row.target_level}"
     return f"{throughput(row.mibps_before)} to {throughput(row.mibps_after)}"
 

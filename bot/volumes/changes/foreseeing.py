@@ -13,11 +13,11 @@ from bot.config import Settings
 from bot.errors import ConflictError
 from bot.volumes.anf import configured
 from bot.volumes.changes.boost import boosted
-from bot.volumes.changes.plan import MANUAL, Plan, Standing
+from bot.volumes.changes.plan import MANUAL, ChangePlan, VolumeState
 from bot.volumes.levels import estimated_throughput
-from bot.volumes.matching import Found, Named
+from bot.volumes.matching import MatchedVolume, Named
 from bot.volumes.pools import fresh_pools, pool_rooms
-from bot.volumes.resources import Estate, Pool, Volume, VolumePlace, pool_place
+from bot.volumes.resources import AnfVolume, Estate, Pool, VolumePlace, pool_place
 from bot.volumes.tables import SeenPool
 
 # Volumes of such a class are created manually.
@@ -36,7 +36,7 @@ class Coming:
 
 def foreseen(
     session: Session, settings: Settings, cluster: Cluster, coming: Coming, now: datetime
-) -> Plan:
+) -> ChangePlan:
     """The plan of a boost, from rows and watches alone; raises UserError if impossible."""
     anf = configured(settings)
     if anf.changes is None:
@@ -57,7 +57,7 @@ def foreseen(
             " every ten minutes.",
         )
     by_size = estimated_throughput(there.level, coming.size_bytes)
-    volume = Volume(
+    volume = AnfVolume(
         id=f"{there.id}/volumes/{_NEW}",
         place=VolumePlace(place.group, place.account, there.name, _NEW),
         path=_NEW,
@@ -68,7 +68,7 @@ def foreseen(
     )
     estate = Estate(tuple(_pools(seen)), (*_others(seen), volume))
     named = Named(volume.id if maker == TRIDENT else "", _NEW)
-    return boosted(Standing(estate, named, Found(volume), None, now), anf)[1]
+    return boosted(VolumeState(estate, named, MatchedVolume(volume), None, now), anf)[1]
 
 
 def _maker(cluster: Cluster, storage_class: str) -> str:
@@ -103,10 +103,10 @@ def _pools(seen: dict[str, SeenPool]) -> Iterator[Pool]:
             )
 
 
-def _others(seen: dict[str, SeenPool]) -> Iterator[Volume]:
+def _others(seen: dict[str, SeenPool]) -> Iterator[AnfVolume]:
     """One volume for each pool that stands for all of its volumes."""
     for pool in _pools(seen):
-        yield Volume(
+        yield AnfVolume(
             id=f"{pool.id}/volumes/others",
             place=VolumePlace(*pool.place, "others"),
             path="",

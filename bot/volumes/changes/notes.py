@@ -7,8 +7,8 @@ from sqlmodel import Session
 
 from bot.people import name_of
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.slack.messages import Note, refresh_cards, say_once
-from bot.volumes.changes.tables import Kind, Phase, VolumeChange
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards
+from bot.volumes.changes.tables import ChangeKind, ChangePhase, VolumeChange
 from bot.volumes.wording import throughput
 
 
@@ -29,7 +29,7 @@ def change_of(row: VolumeChange) -> str:
 def _change_of(row: VolumeChange) -> str:
     if row.boosted_id and not row.source_pool:
         return row.claim_name
-    if row.kind == Kind.THROUGHPUT:
+    if row.kind == ChangeKind.THROUGHPUT:
         return f"{row.claim_name} to {throughput(row.wanted_mibps)}"
     pool = row.target_pool or row.wanted_pool
     return f"{row.claim_name} to {row.wanted_level}" + (f" (pool {pool})" if pool else "")
@@ -80,7 +80,11 @@ def not_returned(session: Session, row: VolumeChange, now: datetime) -> None:
 
 def ended(session: Session, row: VolumeChange, now: datetime) -> None:
     """Replies how it ended, except for boosts that ended as requested."""
-    if row.boosted_id and row.phase in {Phase.RETURNED, Phase.WITHDRAWN} and not row.remains:
+    if (
+        row.boosted_id
+        and row.phase in {ChangePhase.RETURNED, ChangePhase.WITHDRAWN}
+        and not row.remains
+    ):
         return
     line = join(person(row.person), " ", _end(row))
     hint = [sentence(row.hint)] if row.hint else []
@@ -90,17 +94,17 @@ def ended(session: Session, row: VolumeChange, now: datetime) -> None:
 def _end(row: VolumeChange) -> Markup:
     what = plain(change_of(row))
     match row.phase:
-        case Phase.DONE:
+        case ChangePhase.DONE:
             return join(_is_so(row), ".")
-        case Phase.RETURNED:
+        case ChangePhase.RETURNED:
             return join(code(row.claim_name), plain(f" was reverted to {_origin(row)}."))
-        case Phase.DENIED:
+        case ChangePhase.DENIED:
             return join("Denied: ", what, ". Nothing was changed.")
-        case Phase.EXPIRED:
+        case ChangePhase.EXPIRED:
             return join("Not decided in time: ", what, ". Nothing was changed.")
-        case Phase.WITHDRAWN:
+        case ChangePhase.WITHDRAWN:
             return join("Withdrawn: ", what, ". Nothing was changed.")
-        case Phase.REFUSED:
+        case ChangePhase.REFUSED:
             return join("Rejected: ", what, ". ", sentence(row.outcome),
                         " Nothing was changed.")  # fmt: skip
         case _:
@@ -108,7 +112,7 @@ def _end(row: VolumeChange) -> Markup:
 
 
 def _is_so(row: VolumeChange) -> Markup:
-    if row.kind == Kind.THROUGHPUT:
+    if row.kind == ChangeKind.THROUGHPUT:
         return join(code(row.claim_name), plain(f" has {throughput(row.wanted_mibps)}"))
     told = throughput(row.mibps_seen if row.mibps_seen is not None else row.mibps_after)
     where = f" is on {row.target_level}, in pool {row.target_pool}: {told}"
@@ -117,11 +121,11 @@ def _is_so(row: VolumeChange) -> Markup:
 
 def where_it_is(row: VolumeChange) -> str:
     """What a change sets: `200 MiB/s`, or `Premium`."""
-    return throughput(row.wanted_mibps) if row.kind == Kind.THROUGHPUT else row.target_level
+    return throughput(row.wanted_mibps) if row.kind == ChangeKind.THROUGHPUT else row.target_level
 
 
 def _origin(row: VolumeChange) -> str:
-    if row.kind == Kind.THROUGHPUT:
+    if row.kind == ChangeKind.THROUGHPUT:
         return throughput(row.mibps_before)
     return f"{row.source_level}, in pool {row.source_pool}"
 
@@ -133,5 +137,5 @@ def _remains(row: VolumeChange) -> list[Markup]:
 def _say(
     session: Session, row: VolumeChange, purpose: str, lines: Sequence[Markup], now: datetime
 ) -> None:
-    note = Note(purpose, tuple(lines), owner=row.person)
-    say_once(session, row.subject, row.channel, note, now)
+    note = ThreadMessage(purpose, tuple(lines), owner=row.person)
+    post_once(session, row.subject, row.channel, note, now)

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from bot.config import Anf, AnfChanges
 from bot.errors import ConflictError, LimitError
-from bot.volumes.changes.tables import Kind
+from bot.volumes.changes.tables import ChangeKind
 from bot.volumes.changes.targets import choose, throughput_left, whole
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price
-from bot.volumes.matching import Found, Named
+from bot.volumes.matching import MatchedVolume, Named
 from bot.volumes.moves import Record
-from bot.volumes.resources import Estate, Pool, Volume, is_settled
+from bot.volumes.resources import AnfVolume, Estate, Pool, is_settled
 from bot.volumes.wording import throughput
 
 MANUAL = "Manual"
@@ -19,7 +19,7 @@ _LEAST_MIBPS, MOST_MIBPS = 1, 4500
 
 
 @dataclass(frozen=True)
-class Wish:
+class ChangeRequest:
     """A requested level, optionally with a pool, or a requested throughput."""
 
     kind: str
@@ -30,10 +30,10 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChangePlan:
     """What a change does; `cost_delta` is the monthly cost difference, None if unknown."""
 
-    volume: Volume
+    volume: AnfVolume
     source: Pool
     target: Pool
     mibps_after: float | None
@@ -50,7 +50,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Standing:
+class VolumeState:
     """The current state: Azure, the PV's name of the volume, and when it last went up.
 
     `record` is Trident's record, if Trident created the volume.
@@ -58,13 +58,13 @@ class Standing:
 
     estate: Estate
     named: Named
-    found: Found
+    found: MatchedVolume
     went_up_at: datetime | None
     now: datetime
     record: Record | None = None
 
 
-def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
+def make_plan(standing: VolumeState, wish: ChangeRequest, anf: Anf) -> ChangePlan:
     """The plan of a change; raises UserError if impossible."""
     estate, volume, changes = standing.estate, standing.found.volume, _allowed(anf)
     source = next((p for p in estate.pools if volume in estate.inside(p)), None)
@@ -76,7 +76,7 @@ def make_plan(standing: Standing, wish: Wish, anf: Anf) -> Plan:
         raise ConflictError(
             f"Azure is working on the volume: {volume.state}.", "Try again when that is done."
         )
-    if wish.kind == Kind.THROUGHPUT:
+    if wish.kind == ChangeKind.THROUGHPUT:
         plan = _of_throughput(estate, volume, source, wish)
     else:
         plan = _of_level(standing, source, wish, anf)
@@ -105,7 +105,9 @@ def _allowed(anf: Anf) -> AnfChanges:
     return anf.changes
 
 
-def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Plan:
+def _of_throughput(
+    estate: Estate, volume: AnfVolume, pool: Pool, wish: ChangeRequest
+) -> ChangePlan:
     wanted = wish.mibps or 0
     if pool.qos != MANUAL:
         rate = f", {RATES[pool.level]} MiB/s per TiB" if pool.level in RATES else ""
@@ -130,10 +132,10 @@ def _of_throughput(estate: Estate, volume: Volume, pool: Pool, wish: Wish) -> Pl
             f" {throughput(pool.throughput_mibps)}: its other volumes have the rest.",
             "Ask for less, or lower another volume's throughput first.",
         )
-    return Plan(volume, pool, pool, wanted)
+    return ChangePlan(volume, pool, pool, wanted)
 
 
-def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
+def _of_level(standing: VolumeState, source: Pool, wish: ChangeRequest, anf: Anf) -> ChangePlan:
     estate, volume = standing.estate, standing.found.volume
     if source.level == wish.level and not wish.pool:
         raise ConflictError(
@@ -146,7 +148,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
     shrink_to = smaller(estate, volume, source) if wish.is_shrinking else None
     is_manual = target.qos == MANUAL
     by_size = estimated_throughput(target.level, volume.quota_bytes)
-    return Plan(
+    return ChangePlan(
         volume,
         source,
         target,
@@ -158,7 +160,7 @@ def _of_level(standing: Standing, source: Pool, wish: Wish, anf: Anf) -> Plan:
     )
 
 
-def smaller(estate: Estate, volume: Volume, source: Pool) -> int | None:
+def smaller(estate: Estate, volume: AnfVolume, source: Pool) -> int | None:
     """The size that the pool can shrink to without the volume, by at most the volume's size."""
     rest = estate.taken_bytes(source) - volume.quota_bytes
     size = max(whole(rest), source.size_bytes - whole(volume.quota_bytes))
@@ -177,7 +179,7 @@ def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
     return total
 
 
-def _refuse_trident(standing: Standing) -> None:
+def _refuse_trident(standing: VolumeState) -> None:
     """Raises ConflictError if a move needs an update of Trident's record that is impossible."""
     record, volume = standing.record, standing.found.volume
     if not standing.named.id and not volume.maker:
@@ -200,7 +202,9 @@ def _refuse_trident(standing: Standing) -> None:
         )
 
 
-def _refuse_waiting(standing: Standing, source: Pool, wish: Wish, changes: AnfChanges) -> None:
+def _refuse_waiting(
+    standing: VolumeState, source: Pool, wish: ChangeRequest, changes: AnfChanges
+) -> None:
     since = may_go_down(standing.went_up_at, changes)
     if since is None or standing.now >= since or not goes_down(source.level, wish.level):
         return

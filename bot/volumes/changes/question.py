@@ -10,9 +10,9 @@ from bot.config import Anf, AnfChanges
 from bot.durations import format_duration
 from bot.slack.card import Button, Card
 from bot.slack.markup import Markup, plain
-from bot.volumes.changes.plan import MANUAL, Plan, goes_down
-from bot.volumes.changes.service import Asked, written
-from bot.volumes.changes.tables import Kind
+from bot.volumes.changes.plan import MANUAL, ChangePlan, goes_down
+from bot.volumes.changes.service import ChangeButton, written
+from bot.volumes.changes.tables import ChangeKind
 from bot.volumes.wording import UNKNOWN, capacity, money, throughput
 
 GO = "anf.go"
@@ -33,7 +33,7 @@ class Fill:
     left_bytes: int
 
 
-def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
+def question(asked: ChangeButton, plan: ChangePlan, anf: Anf, fills: Iterable[Fill] = ()) -> Card:
     """What a change does and costs, with the button that requests it."""
     changes = anf.changes
     lines = [*_consequences(asked, plan), *(_rest(each, plan) for each in fills)]
@@ -53,14 +53,14 @@ def question(asked: Asked, plan: Plan, anf: Anf, fills: Iterable[Fill] = ()) -> 
     )
 
 
-def _wanted(asked: Asked) -> str:
-    what = throughput(asked.mibps) if asked.kind == Kind.THROUGHPUT else asked.level
+def _wanted(asked: ChangeButton) -> str:
+    what = throughput(asked.mibps) if asked.kind == ChangeKind.THROUGHPUT else asked.level
     if asked.seconds is None:
         return what
     return f"{what} for {format_duration(timedelta(seconds=asked.seconds))}"
 
 
-def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
+def _consequences(asked: ChangeButton, plan: ChangePlan) -> Iterator[Markup]:
     if plan.grow_to is not None:
         yield plain(f"Pool {plan.target.name} grows from {capacity(plan.target.size_bytes)} to"
                     f" {capacity(plan.grow_to)} first.")  # fmt: skip
@@ -68,7 +68,7 @@ def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
         yield plain(f"Pool {plan.source.name} then shrinks from"
                     f" {capacity(plan.source.size_bytes)} to"
                     f" {capacity(plan.shrink_to)}.")  # fmt: skip
-    if asked.kind == Kind.LEVEL:
+    if asked.kind == ChangeKind.LEVEL:
         yield plain(f"Pods that mount the volume keep running. {_fill(plan)}")
         if plan.target.qos == MANUAL and plan.source is not plan.target:
             yield plain("That pool has manual QoS: the volume keeps its throughput until you set it"
@@ -79,7 +79,7 @@ def _consequences(asked: Asked, plan: Plan) -> Iterator[Markup]:
                            else "; --shrink makes it smaller."))  # fmt: skip
 
 
-def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Markup]:
+def _way_back(length: timedelta, plan: ChangePlan, changes: AnfChanges) -> Iterator[Markup]:
     """Lines on what may delay the revert."""
     wait, is_down = changes.wait_before_down, goes_down(plan.target.level, plan.source.level)
     if is_down and length < wait:
@@ -90,14 +90,14 @@ def _way_back(length: timedelta, plan: Plan, changes: AnfChanges) -> Iterator[Ma
                 f" at most {longest} later.")  # fmt: skip
 
 
-def _fill(plan: Plan) -> str:
+def _fill(plan: ChangePlan) -> str:
     """How long filling the whole volume takes, before and after."""
     size = plan.volume.quota_bytes
     times = _times_to_write(size, plan)
     return f"Filling all of its {capacity(size)} takes at least {times}." if times else ""
 
 
-def _rest(fill: Fill, plan: Plan) -> Markup:
+def _rest(fill: Fill, plan: ChangePlan) -> Markup:
     """How long the rest of a running fill takes, before and after."""
     times = _times_to_write(fill.left_bytes, plan)
     takes = f", which takes at least {times}" if times else ""
@@ -105,7 +105,7 @@ def _rest(fill: Fill, plan: Plan) -> Markup:
                  f"{takes}. The fill continues.")  # fmt: skip
 
 
-def _times_to_write(size: int, plan: Plan) -> str:
+def _times_to_write(size: int, plan: ChangePlan) -> str:
     """`4h now and 1h afterwards`; empty if a throughput is unknown."""
     both = plan.volume.throughput_mibps, plan.mibps_after
     if not both[0] or not both[1]:
@@ -114,7 +114,7 @@ def _times_to_write(size: int, plan: Plan) -> str:
     return f"{now} now and {then} afterwards"
 
 
-def _plan_facts(plan: Plan) -> Iterator[tuple[str, Markup]]:
+def _plan_facts(plan: ChangePlan) -> Iterator[tuple[str, Markup]]:
     if plan.target is not plan.source:
         yield "From", plain(f"{plan.source.level}, pool {plan.source.name}")
         yield "To", plain(f"{plan.target.level}, pool {plan.target.name}")

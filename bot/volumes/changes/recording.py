@@ -21,10 +21,17 @@ from bot.volumes.changes.course import (
     Send,
     Wait,
 )
-from bot.volumes.changes.course import Move as Next
+from bot.volumes.changes.course import Decision as Next
 from bot.volumes.changes.keeping import keep
 from bot.volumes.changes.plan import goes_down, may_go_down
-from bot.volumes.changes.tables import CHANGE, LANE, Kind, Leg, Phase, VolumeChange
+from bot.volumes.changes.tables import (
+    CHANGE,
+    LANE,
+    ChangeKind,
+    ChangePhase,
+    Direction,
+    VolumeChange,
+)
 from bot.volumes.changes.trident import note_move, tell
 
 # How long until it is checked again whether pools are free.
@@ -47,7 +54,7 @@ def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
     """Updates the row, unless it has moved on since it was `seen`."""
     row = session.get(VolumeChange, seen.id)
     if row is None or (row.phase, row.leg, row.position) != (
-        Phase.WORKING,
+        ChangePhase.WORKING,
         seen.leg,
         seen.position,
     ):
@@ -63,7 +70,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
     row.trouble, row.not_before = "", None
     match outcome.following:
         case Advance(remains, mibps):
-            row.mibps_seen = mibps if row.leg == Leg.THERE and mibps else row.mibps_seen
+            row.mibps_seen = mibps if row.leg == Direction.THERE and mibps else row.mibps_seen
             _advance(session, row, outcome.act, remains, now)
         case Prepare(size_bytes, size_now):
             _prepare(session, row, outcome, (size_bytes, size_now))
@@ -82,33 +89,37 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
 def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
     """All acts of the leg are done: the change is active, or has ended."""
     row = session.get(VolumeChange, row_id)
-    if row is None or row.phase != Phase.WORKING:
+    if row is None or row.phase != ChangePhase.WORKING:
         return
     match row.leg:
-        case Leg.THERE if row.duration_seconds is not None:
-            row.phase, row.since = Phase.HELD, now
+        case Direction.THERE if row.duration_seconds is not None:
+            row.phase, row.since = ChangePhase.HELD, now
             row.ends_at = now + timedelta(seconds=row.duration_seconds)
             row.not_before = due_at(row, settings, now)
             notes.took_effect(session, row, now)
-        case Leg.THERE:
-            end(session, row, Phase.DONE, now)
-        case Leg.BACK:
-            end(session, row, Phase.RETURNED, now)
+        case Direction.THERE:
+            end(session, row, ChangePhase.DONE, now)
+        case Direction.BACK:
+            end(session, row, ChangePhase.RETURNED, now)
         case _:
-            end(session, row, Phase.FAILED, now)
+            end(session, row, ChangePhase.FAILED, now)
     _free_others(session, row, now)
     notes.refresh(session, row, live=row.is_live)
 
 
-def not_begun(session: Session, row_id: str, phase: Phase, why: str, now: datetime) -> None:
+def not_begun(session: Session, row_id: str, phase: ChangePhase, why: str, now: datetime) -> None:
     """Ends a change before anything was changed."""
     row = session.get(VolumeChange, row_id)
-    if row is not None and row.phase in {Phase.CHECKING, Phase.ASKED, Phase.APPROVED}:
+    if row is not None and row.phase in {
+        ChangePhase.CHECKING,
+        ChangePhase.ASKED,
+        ChangePhase.APPROVED,
+    }:
         row.outcome = why
         end(session, row, phase, now)
 
 
-def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> None:
+def end(session: Session, row: VolumeChange, phase: ChangePhase, now: datetime) -> None:
     """Ends a change, and notifies the requester."""
     row.phase, row.ended_at, row.since = phase, now, now
     row.trouble, row.is_late = "", False
@@ -122,9 +133,9 @@ def end(session: Session, row: VolumeChange, phase: Phase, now: datetime) -> Non
 
 def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
     """When the next leg begins: now, or at its end, or later if Azure requires a wait."""
-    if row.phase == Phase.APPROVED or row.ends_at is None:
+    if row.phase == ChangePhase.APPROVED or row.ends_at is None:
         return now
-    is_down = row.kind == Kind.LEVEL and goes_down(row.target_level, row.source_level)
+    is_down = row.kind == ChangeKind.LEVEL and goes_down(row.target_level, row.source_level)
     earliest = may_go_down(row.went_up_at, _rules(settings)) if is_down else None
     wanted = now if row.returned_by else row.ends_at
     return max(wanted, earliest or wanted)
@@ -137,7 +148,7 @@ def _rules(settings: Settings) -> AnfChanges:
 def wait_until(session: Session, row_id: str, moment: datetime) -> None:
     """Records when it will be reverted, if that is later than requested."""
     row = session.get(VolumeChange, row_id)
-    if row is not None and row.phase == Phase.HELD and row.not_before != moment:
+    if row is not None and row.phase == ChangePhase.HELD and row.not_before != moment:
         row.not_before, row.trouble = moment, ""
         session.add(row)
         notes.refresh(session, row, live=False)
@@ -146,17 +157,17 @@ def wait_until(session: Session, row_id: str, moment: datetime) -> None:
 def set_out(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
     """Begins the next leg, unless another change uses its pools or the change is kept."""
     row = session.get(VolumeChange, row_id)
-    if row is None or row.phase not in {Phase.APPROVED, Phase.HELD}:
+    if row is None or row.phase not in {ChangePhase.APPROVED, ChangePhase.HELD}:
         return
-    if row.phase == Phase.HELD:
+    if row.phase == ChangePhase.HELD:
         _keep(session, row, _rules(settings).longest, now)
     if row.kept_for:
         row.trouble, row.not_before = "", None
     else:
         row.trouble = _in_the_way(session, row)
     if not row.kept_for and not row.trouble:
-        row.leg = Leg.THERE if row.phase == Phase.APPROVED else Leg.BACK
-        row.phase, row.since, row.not_before, row.position = Phase.WORKING, now, None, 0
+        row.leg = Direction.THERE if row.phase == ChangePhase.APPROVED else Direction.BACK
+        row.phase, row.since, row.not_before, row.position = ChangePhase.WORKING, now, None, 0
         _rest_act(row)
         wake(session, CHANGE, row.id, LANE, now)
     session.add(row)
@@ -175,7 +186,7 @@ def _in_the_way(session: Session, row: VolumeChange) -> str:
     mine = [row.source_pool, row.target_pool]
     other = session.scalars(
         select(VolumeChange).where(
-            col(VolumeChange.phase) == Phase.WORKING,
+            col(VolumeChange.phase) == ChangePhase.WORKING,
             col(VolumeChange.id) != row.id,
             col(VolumeChange.account) == row.account,
             col(VolumeChange.resource_group) == row.resource_group,
@@ -191,14 +202,14 @@ def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: d
     match act:
         case Move() if not remains:
             levels = (row.source_level, row.target_level)
-            before, after = levels if row.leg == Leg.THERE else levels[::-1]
+            before, after = levels if row.leg == Direction.THERE else levels[::-1]
             row.went_up_at = now if goes_down(after, before) else row.went_up_at
             row.repair_id = None
             if row.is_trident:
-                note_move(session, row, row.ids(is_back=row.leg == Leg.BACK), now)
-        case Shrink() if row.leg != Leg.THERE and not remains:
+                note_move(session, row, row.ids(is_back=row.leg == Direction.BACK), now)
+        case Shrink() if row.leg != Direction.THERE and not remains:
             row.grown_from = None
-        case Grow() if row.leg == Leg.BACK:
+        case Grow() if row.leg == Direction.BACK:
             row.shrunk_from = None
         case _:
             pass
@@ -213,9 +224,9 @@ def _prepare(
     row.is_begun = True
     row.resize_to, size_now = sizes
     match outcome.act:
-        case Grow() if row.leg == Leg.THERE:
+        case Grow() if row.leg == Direction.THERE:
             row.grown_from = size_now
-        case Shrink() if row.leg == Leg.THERE:
+        case Shrink() if row.leg == Direction.THERE:
             row.shrunk_from = size_now
         case TellTrident(ids):
             _tell(session, row, ids, outcome)
@@ -239,15 +250,15 @@ def _fail(
     if isinstance(act, TellTrident):
         _advance(session, row, act, f"Trident's record was not updated. {why} {hint}", now)
     elif isinstance(act, Shrink):
-        if row.leg == Leg.THERE:
+        if row.leg == Direction.THERE:
             row.shrunk_from = None
         _advance(session, row, act, f"Pool {act.pool} was not shrunk. {why}", now)
-    elif row.leg == Leg.BACK:
+    elif row.leg == Direction.BACK:
         row.trouble, row.not_before, row.since = why, now + _RETRY_RETURN, now
         notes.not_returned(session, row, now)
     else:
         row.outcome, row.hint = why, hint
-        row.leg, row.position, row.since = Leg.UNDO, 0, now
+        row.leg, row.position, row.since = Direction.UNDO, 0, now
 
 
 def _remain(row: VolumeChange, remains: str) -> None:
@@ -265,7 +276,7 @@ def _free_others(session: Session, row: VolumeChange, now: datetime) -> None:
     """Wakes the changes that wait for its pools."""
     waiting = session.scalars(
         select(VolumeChange).where(
-            col(VolumeChange.phase).in_((Phase.APPROVED, Phase.HELD)),
+            col(VolumeChange.phase).in_((ChangePhase.APPROVED, ChangePhase.HELD)),
             col(VolumeChange.account) == row.account,
             col(VolumeChange.trouble) != "",
         )

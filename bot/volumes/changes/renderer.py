@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlmodel import Session
 
 from bot.approvals import Approvals
-from bot.approvals.deciding import Asked, deciding
+from bot.approvals.deciding import RequestSubject, deciding
 from bot.config import Settings
 from bot.people import name_of
 from bot.slack.card import Card
@@ -28,6 +28,6 @@ class ChangeRenderer:
         if row is None:
             return None
         asker = name_of(session, row.workspace_id, row.person)
-        asked = Asked(CHANGE, row.id, row.channel)
+        asked = RequestSubject(CHANGE, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
         return change_card(row, asker, found)

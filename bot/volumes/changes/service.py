@@ -24,15 +24,15 @@ from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.changes import notes, recording
 from bot.volumes.changes.beginning import live_of, under_way, went_up_at
-from bot.volumes.changes.plan import Plan, Standing, Wish, make_plan
-from bot.volumes.changes.tables import CHANGE, LANE, Phase, VolumeChange
+from bot.volumes.changes.plan import ChangePlan, ChangeRequest, VolumeState, make_plan
+from bot.volumes.changes.tables import CHANGE, LANE, ChangePhase, VolumeChange
 from bot.volumes.changes.targets import LARGEST_POOL
 from bot.volumes.changes.trident import record_of
 from bot.volumes.matching import Claimed, match, refuse_foreign
 from bot.volumes.reads import DEADLINE_SECONDS
 
 
-class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+class ChangeButton(msgspec.Struct, frozen=True, omit_defaults=True):
     """A requested change. It is the value of a button, so its keys are short."""
 
     team: str = msgspec.field(name="t")
@@ -48,22 +48,22 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> ChangeRequest:
         """The request for the plan."""
-        return Wish(self.kind, self.level, self.pool, self.mibps, self.is_shrinking)
+        return ChangeRequest(self.kind, self.level, self.pool, self.mibps, self.is_shrinking)
 
 
 # msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
-_DECODER = msgspec.json.Decoder(Asked)
+_DECODER = msgspec.json.Decoder(ChangeButton)
 _LONGEST_REASON = 300
 
 
-def written(asked: Asked) -> str:
+def written(asked: ChangeButton) -> str:
     """The value of a button."""
     return msgspec.json.encode(asked).decode()
 
 
-def read(value: str) -> Asked:
+def read(value: str) -> ChangeButton:
     """Decodes the value of a button; raises UsageError if its format is outdated."""
     try:
         return _DECODER.decode(value)
@@ -88,7 +88,7 @@ class ChangeService:
         self._approvals = approvals
         self._clock = clock
 
-    def check(self, session: Session, asked: Asked, of: Claimed) -> None:
+    def check(self, session: Session, asked: ChangeButton, of: Claimed) -> None:
         """Raises UserError for what can be refused without asking Azure."""
         changes = self._changes()
         if asked.seconds is not None and timedelta(seconds=asked.seconds) > changes.longest:
@@ -106,7 +106,7 @@ class ChangeService:
         if other is not None:
             raise under_way(other)
 
-    def plan(self, asked: Asked, of: Claimed) -> tuple[Plan, Anf]:
+    def plan(self, asked: ChangeButton, of: Claimed) -> tuple[ChangePlan, Anf]:
         """What the change would do, from Azure's state now; raises UserError if impossible."""
         estate = self._files.estate(Deadline(DEADLINE_SECONDS, time.monotonic))
         found = match(of.named, estate.volumes)
@@ -119,15 +119,15 @@ class ChangeService:
         raised = self._database.read(lambda session: went_up_at(session, file_system))
         anf = self._files.configured
         record = record_of(self._clusters.get(asked.cluster), anf, of.volume)
-        standing = Standing(estate, of.named, found, raised, self._clock.now(), record)
+        standing = VolumeState(estate, of.named, found, raised, self._clock.now(), record)
         return make_plan(standing, asked.wish, anf), anf
 
-    def meant(self, asked: Asked) -> Asked:
+    def meant(self, asked: ChangeButton) -> ChangeButton:
         """The same request, without a limit on how much the pool may grow."""
         return structs.replace(asked, growth_bytes=LARGEST_POOL)
 
     def begin(
-        self, session: Session, caller: Caller, asked: Asked, of: Claimed, now: datetime
+        self, session: Session, caller: Caller, asked: ChangeButton, of: Claimed, now: datetime
     ) -> VolumeChange:
         """Begins a change, which its controller checks again and applies."""
         self.check(session, asked, of)
@@ -173,7 +173,7 @@ class ChangeService:
 
     def undecided(self, session: Session) -> list[VolumeChange]:
         """The changes that wait for a decision, the oldest first."""
-        asked = select(VolumeChange).where(col(VolumeChange.phase) == Phase.ASKED)
+        asked = select(VolumeChange).where(col(VolumeChange.phase) == ChangePhase.ASKED)
         return list(session.scalars(asked.order_by(col(VolumeChange.id))))
 
     def give_back(
@@ -187,13 +187,13 @@ class ChangeService:
                 "They, a lead of the team or an admin can end it.",
             )
         match row.phase:
-            case Phase.CHECKING | Phase.ASKED | Phase.APPROVED:
+            case ChangePhase.CHECKING | ChangePhase.ASKED | ChangePhase.APPROVED:
                 approval = self._approvals.of(session, CHANGE, row.id)
                 if approval is not None:
                     self._approvals.void(session, approval, "it was withdrawn", now)
                 row.returned_by = caller.person
-                recording.not_begun(session, row.id, Phase.WITHDRAWN, "", now)
-            case Phase.HELD:
+                recording.not_begun(session, row.id, ChangePhase.WITHDRAWN, "", now)
+            case ChangePhase.HELD:
                 row.returned_by = caller.person
                 notes.refresh(session, row, live=True)
             case _:

@@ -15,14 +15,14 @@ CHANGE = "volume_change"
 LANE = "arm"
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What is changed: the pool that a volume is in, or its throughput there."""
 
     LEVEL = "level"
     THROUGHPUT = "throughput"
 
 
-class Phase(StrEnum):
+class ChangePhase(StrEnum):
     """The phase of a change; from DONE on it has ended."""
 
     CHECKING = "checking"
@@ -39,7 +39,7 @@ class Phase(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class Leg(StrEnum):
+class Direction(StrEnum):
     """The direction of a change: there, back at its end, or undoing a failed start."""
 
     THERE = "there"
@@ -120,9 +120,9 @@ class VolumeChange(SQLModel, table=True):
     needs_approval: bool = False
     is_trident: bool = False
 
-    phase: str = Phase.CHECKING
+    phase: str = ChangePhase.CHECKING
     since: datetime = Field(sa_type=Moment)
-    leg: str = Leg.THERE
+    leg: str = Direction.THERE
     position: int = 0
     is_begun: bool = False
     begun_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.errors import ConflictError, LimitError, NotFoundError, QuartermasterError, UserError
 from bot.slack.reading import closest
 from bot.volumes.levels import estimated_throughput
-from bot.volumes.resources import Estate, Pool, Volume, is_settled
+from bot.volumes.resources import AnfVolume, Estate, Pool, is_settled
 from bot.volumes.wording import GIB, capacity, throughput
 
 TIB = 1024 * GIB
@@ -29,7 +29,7 @@ def beside(estate: Estate, source: Pool) -> list[Pool]:
 
 
 def choose(
-    estate: Estate, volume: Volume, source: Pool, wanted: tuple[str, str]
+    estate: Estate, volume: AnfVolume, source: Pool, wanted: tuple[str, str]
 ) -> tuple[Pool, int | None]:
     """The pool of a level or a name, and the size it has to grow to, or None if it need not grow.
 
@@ -55,7 +55,7 @@ def choose(
     return pool, grow_to
 
 
-def room(estate: Estate, volume: Volume, source: Pool, target: Pool) -> int | None:
+def room(estate: Estate, volume: AnfVolume, source: Pool, target: Pool) -> int | None:
     """The size that a pool has to grow to for a volume; None if the volume fits."""
     if _FLEXIBLE in {source.level, target.level} and source.level != target.level:
         raise ConflictError(
@@ -84,7 +84,7 @@ def room(estate: Estate, volume: Volume, source: Pool, target: Pool) -> int | No
     return grow_to
 
 
-def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
+def throughput_left(estate: Estate, pool: Pool, volume: AnfVolume) -> float | None:
     """The throughput that a pool has left for a volume, including its own; None if unknown."""
     if pool.throughput_mibps is None:
         return None
@@ -92,7 +92,7 @@ def throughput_left(estate: Estate, pool: Pool, volume: Volume) -> float | None:
     return pool.throughput_mibps - sum(each.throughput_mibps or 0 for each in others)
 
 
-def _refuse_slow(estate: Estate, volume: Volume, target: Pool, size_bytes: int) -> None:
+def _refuse_slow(estate: Estate, volume: AnfVolume, target: Pool, size_bytes: int) -> None:
     """Raises LimitError if a pool with manual QoS has too little throughput for the volume."""
     left = throughput_left(estate, target, volume)
     if target.qos != _MANUAL or left is None or volume.throughput_mibps is None:

@@ -14,9 +14,9 @@ from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
 from bot.volumes.matching import named_by
 from bot.volumes.moves import Record, Records
 from bot.volumes.records import note
-from bot.volumes.repair import Asker, Waiting, begin_repair, live_repair
-from bot.volumes.repair_plan import Plan
-from bot.volumes.repair_tables import Phase, Repair
+from bot.volumes.repair import Asker, WakeAfterRepair, begin_repair, live_repair
+from bot.volumes.repair_plan import RepairPlan
+from bot.volumes.repair_tables import Repair, RepairPhase
 from bot.volumes.tables import MovedVolume
 
 
@@ -74,7 +74,7 @@ def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, no
     """
     if live_repair(session, row.cluster, row.pv_name) is not None:
         return ""
-    plan = Plan(
+    plan = RepairPlan(
         team=row.team,
         cluster=row.cluster,
         claim=row.claim_name,
@@ -83,7 +83,7 @@ def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, no
         new_id=ids[1],
     )
     asker = Asker(row.workspace_id, row.person, row.channel, row.namespace)
-    return begin_repair(session, asker, plan, anf, now, Waiting(CHANGE, row.id, LANE)).id
+    return begin_repair(session, asker, plan, anf, now, WakeAfterRepair(CHANGE, row.id, LANE)).id
 
 
 def state_of_telling(repair: Repair | None) -> State:
@@ -92,6 +92,6 @@ def state_of_telling(repair: Repair | None) -> State:
         return Ready()
     if repair.is_live:
         return Busy("Trident's record")
-    if repair.phase == Phase.DONE:
+    if repair.phase == RepairPhase.DONE:
         return Reached()
     return Astray(f"{repair.reason} {repair.stands}".strip(), repair.unblock)

@@ -12,7 +12,7 @@ from bot.cluster.view import Change
 from bot.config import Settings, Store
 from bot.controller import Loop
 from bot.database.database import Database, Session
-from bot.datasets.controller import VersionController, World
+from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
@@ -87,7 +87,7 @@ class Rig(Ground):
     def restart(self) -> None:
         """A new process on the same database."""
         parts = (self.database, self.clock, self.settings, self.clusters, self.words)
-        self.controller = VersionController(World(*parts))
+        self.controller = VersionController(ControllerContext(*parts))
         self.loop = Loop(self.database, self.clock, [self.controller])
 
     def finds(self, digest: str) -> None:

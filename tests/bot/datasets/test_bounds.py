@@ -3,9 +3,9 @@
 import pytest
 
 from bot.datasets import bounds
-from bot.datasets.bounds import Use
+from bot.datasets.bounds import StoreUse
 from bot.datasets.service import NewDataset
-from bot.datasets.tables import Phase
+from bot.datasets.tables import VersionPhase
 from bot.errors import NotAllowedError, UserError
 from tests.bot.datasets.rig import SETTINGS, Rig, with_places
 from tests.bot.ground import ALICE, BOB, TEAM_B
@@ -123,7 +123,7 @@ def test_surveys_begin_where_allowed_still(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     version = rig.get(version_id)
     assert (version.phase, version.reason) == (
-        Phase.FAILED,
+        VersionPhase.FAILED,
         "team-a may not read s3://lake/team-a/chest-xray/.",
     )
     assert rig.jobs() == []
@@ -136,11 +136,11 @@ def test_later_datasets_take_nothing_away(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     version_id = rig.version()
     rig.pass_time(minutes=2)
-    assert rig.get(version_id).phase == Phase.READY
+    assert rig.get(version_id).phase == VersionPhase.READY
 
 
 def test_shared_places_are_not_for_writing(rig: Rig) -> None:
-    use = Use("team-a", "lake", "s3://lake/public/imagenet/", is_writing=True)
+    use = StoreUse("team-a", "lake", "s3://lake/public/imagenet/", is_writing=True)
     why = bounds.refusal(rig.policy, use)
     assert why is not None
     assert (why.message, why.hint) == (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.datasets.tables import Phase
+from bot.datasets.tables import VersionPhase
 from tests.bot.datasets.rig import SETTINGS, Rig
 from tests.bot.ground import ALICE, DENIAL
 
@@ -32,7 +32,7 @@ def test_what_the_worker_says_is_told(rig: Rig) -> None:
     rig.add()
     version_id = rig.version()
     rig.pass_time(minutes=3)
-    assert (rig.get(version_id).phase, rig.jobs()) == (Phase.FAILED, [])
+    assert (rig.get(version_id).phase, rig.jobs()) == (VersionPhase.FAILED, [])
     assert first_lines(rig, version_id) == [
         "❌ chest-xray@v1 · Not recorded",
         "The store refuses the keys for s3://lake/chest-xray/ (AccessDenied).",
@@ -53,7 +53,7 @@ def test_a_store_that_is_down_is_tried_again(rig: Rig) -> None:
     assert "The store does not answer. Retrying." in rig.card(version_id)
     rig.pass_time(minutes=30)
     assert (rig.get(version_id).phase, rig.get(version_id).reason) == (
-        Phase.FAILED,
+        VersionPhase.FAILED,
         "The store does not answer.",
     )
 
@@ -140,7 +140,7 @@ def test_a_store_taken_away_waits_for_it(rig: Rig) -> None:
     )
     rig.policy = SETTINGS
     rig.pass_time(minutes=10)
-    assert (rig.get(version_id).phase, rig.get(version_id).trouble) == (Phase.READY, "")
+    assert (rig.get(version_id).phase, rig.get(version_id).trouble) == (VersionPhase.READY, "")
 
 
 @pytest.mark.parametrize("silent", [{"event": "progress"}, {"event": "done", "digest": 7}])
@@ -150,7 +150,7 @@ def test_an_end_without_result_is_no_version(rig: Rig, silent: dict[str, object]
     version_id = rig.version()
     rig.pass_time(minutes=3)
     assert (rig.get(version_id).phase, rig.get(version_id).reason) == (
-        Phase.FAILED,
+        VersionPhase.FAILED,
         "The survey succeeded, but its pod was gone before the result was read.",
     )
 
@@ -161,4 +161,4 @@ def test_a_policy_that_denies_ends_it(rig: Rig) -> None:
     version_id = rig.version()
     rig.pass_time(minutes=3)
     version = rig.get(version_id)
-    assert (version.phase, DENIAL in version.reason) == (Phase.FAILED, True)
+    assert (version.phase, DENIAL in version.reason) == (VersionPhase.FAILED, True)

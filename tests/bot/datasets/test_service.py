@@ -5,7 +5,7 @@ import pytest
 from bot.audit import lines_about
 from bot.datasets.finding import Reference
 from bot.datasets.service import NewDataset
-from bot.datasets.tables import Phase, Version
+from bot.datasets.tables import Version, VersionPhase
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError, UserError
 from tests.bot.datasets.rig import SETTINGS, Rig
 from tests.bot.ground import ALICE, BOB, ERIN, TEAM_B
@@ -177,7 +177,7 @@ def test_removing_frees_the_name_and_nothing_else(rig: Rig) -> None:
     rig.pass_time(minutes=2)
     by = rig.caller()
     rig.do(lambda session: rig.service.remove(session, by, row, rig.clock.now()))
-    assert rig.get(version_id).phase == Phase.READY
+    assert rig.get(version_id).phase == VersionPhase.READY
     assert rig.add().id != row.id
 
 

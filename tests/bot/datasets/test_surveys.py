@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bot.datasets.job import survey_job
-from bot.datasets.tables import Phase
+from bot.datasets.tables import VersionPhase
 from playground.ledger import Fault
 from tests.bot.datasets.rig import DIGEST, DONE, IMAGE, OTHER_DIGEST, SETTINGS, Rig
 from tests.bot.ground import ALICE
@@ -22,7 +22,7 @@ def test_a_version_is_recorded_from_what_was_found(rig: Rig) -> None:
     version_id = rig.version(note="as delivered")
     rig.pass_time(minutes=2)
     version = rig.get(version_id)
-    assert (version.phase, version.digest) == (Phase.READY, DIGEST)
+    assert (version.phase, version.digest) == (VersionPhase.READY, DIGEST)
     assert (version.objects, version.size_bytes) == (3, 2_500_000)
     assert rig.notes(version_id) == {
         "ended": f"<@{ALICE}> chest-xray@v1 is recorded: 3 objects, 2.5 MB."
@@ -97,7 +97,7 @@ def test_the_same_content_is_no_new_version(rig: Rig) -> None:
     again = rig.version(name="v2")
     rig.pass_time(minutes=2)
     found = rig.get(again)
-    assert (found.phase, found.same_as) == (Phase.UNCHANGED, first)
+    assert (found.phase, found.same_as) == (VersionPhase.UNCHANGED, first)
     assert rig.notes(again) == {
         "ended": f"<@{ALICE}> chest-xray has not changed since v1, so there is no version v2."
     }
@@ -115,7 +115,7 @@ def test_changed_content_is_a_version_with_parent(rig: Rig) -> None:
     second = rig.version()
     rig.pass_time(minutes=2)
     found = rig.get(second)
-    assert (found.name, found.phase, found.parents) == ("v2", Phase.READY, [first])
+    assert (found.name, found.phase, found.parents) == ("v2", VersionPhase.READY, [first])
     assert rig.notes(second)["ended"] == (
         f"<@{ALICE}> chest-xray@v2 is recorded: 3 objects, 2.5 MB.\n"
         "To see what changed: `/dataset diff chest-xray@v1 chest-xray@v2`"
@@ -127,7 +127,7 @@ def test_keys_that_cannot_be_files_are_told(rig: Rig) -> None:
     rig.add()
     version_id = rig.version()
     rig.pass_time(minutes=2)
-    assert rig.get(version_id).phase == Phase.READY
+    assert rig.get(version_id).phase == VersionPhase.READY
     assert rig.card(version_id).splitlines()[:2] == [
         "⚠️ chest-xray@v1 · Recorded",
         UNFIT,
@@ -161,7 +161,7 @@ def test_lost_answers_make_one_job(rig: Rig, verb: str, fault: Fault) -> None:
     rig.add()
     version_id = rig.version()
     rig.pass_time(minutes=5)
-    assert (rig.get(version_id).phase, rig.jobs()) == (Phase.READY, [])
+    assert (rig.get(version_id).phase, rig.jobs()) == (VersionPhase.READY, [])
     assert list(rig.notes(version_id)) == ["ended"]
 
 
@@ -172,7 +172,7 @@ def test_a_step_that_was_never_saved_repeats(rig: Rig) -> None:
         rig.controller.step(version_id)
         rig.restart()
     rig.pass_time(minutes=2)
-    assert rig.get(version_id).phase == Phase.READY
+    assert rig.get(version_id).phase == VersionPhase.READY
     assert rig.effects() == ["create jobs", "delete jobs"]
 
 

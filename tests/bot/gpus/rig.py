@@ -16,7 +16,7 @@ from bot.gpus.controller import UseController, look_around
 from bot.gpus.measuring import MeasureController
 from bot.gpus.minutes import Window, minute_of, moment_of
 from bot.gpus.sampling import SampleController, sample_all
-from bot.gpus.usage import Use, use
+from bot.gpus.usage import WindowUsage, use
 from bot.slack.messages import Message
 from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig
@@ -92,7 +92,7 @@ class Sampled(Rig):
             self.do(lambda session: sample_all(self.settings(), session, self.clock.now()))
             self.pass_time(minutes=1)
 
-    def used(self, minutes: int, until: datetime | None = None) -> Use:
+    def used(self, minutes: int, until: datetime | None = None) -> WindowUsage:
         """What happened in the last minutes that are over, or in those before a moment."""
         ended = moment_of(minute_of(until or self.clock.now()))
         window = Window(ended - timedelta(minutes=minutes), ended)

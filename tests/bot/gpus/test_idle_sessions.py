@@ -8,8 +8,8 @@ import pytest
 from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
 from bot.gpus.minutes import minute_of, moment_of
-from bot.training.idling import MOST_AT_ONCE, Sight
-from bot.training.tables import Phase
+from bot.training.idling import MOST_AT_ONCE, GpuActivity
+from bot.training.tables import RunPhase
 from tests.bot.gpus.rig import ACTIVE, Sampled, idle, offered, requested
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
 from tests.bot.training.notebooks import NOTEBOOK
@@ -36,7 +36,7 @@ def begin(sampled: Sampled) -> str:
     """Alice's notebook on two GPUs, which runs."""
     run_id = sampled.submit("nb", image=NOTEBOOK, command=(), kind="interactive")
     sampled.pass_time(seconds=30)
-    assert sampled.get(run_id).phase == Phase.RUNNING
+    assert sampled.get(run_id).phase == RunPhase.RUNNING
     sampled.look_at(sampled.clock.now())
     return run_id
 
@@ -84,10 +84,10 @@ def test_an_idle_session_is_told_then_stopped(sampled: Sampled, tmp_path: Path) 
         assert sampled.notes(run_id)["idle-202611211612"] == NOTICE
         assert "  GPUs idle  since 2026-11-21 12:05 UTC" in sampled.card(run_id).splitlines()
         sampled.look_at(at(3.9))
-        assert sampled.get(run_id).phase == Phase.RUNNING
+        assert sampled.get(run_id).phase == RunPhase.RUNNING
         sampled.look_at(at(4.2))
         sampled.pass_time(minutes=2)
-    assert sampled.get(run_id).phase == Phase.STOPPED
+    assert sampled.get(run_id).phase == RunPhase.STOPPED
     assert sampled.notes(run_id)["ended"].splitlines()[0] == (
         f"<@{ALICE}> nb was stopped by Quartermaster after 4h 17m. Its GPUs were idle for 4h 12m."
     )
@@ -105,10 +105,10 @@ def test_idle_since_its_first_minute_is_stopped(sampled: Sampled, tmp_path: Path
     with sampled.measured(tmp_path, scraped):
         sampled.look_at(at(3.6))
         assert sampled.get(run_id).idle_since == began
-        assert state(sampled, run_id) == (Phase.RUNNING, ["idle-202611211612"])
+        assert state(sampled, run_id) == (RunPhase.RUNNING, ["idle-202611211612"])
         sampled.look_at(at(4.2))
         sampled.pass_time(minutes=2)
-    assert sampled.get(run_id).phase == Phase.STOPPED
+    assert sampled.get(run_id).phase == RunPhase.STOPPED
 
 
 @pytest.mark.parametrize("known", [-1, 0, 1])
@@ -116,7 +116,7 @@ def test_before_it_ran_anew_nothing_counts(sampled: Sampled, known: int) -> None
     run_id = begin(sampled)
     began, now = sampled.get(run_id).since, sampled.clock.now()
     # It idled before it was pushed out, and so much is known of how it runs now.
-    sight = Sight(began + timedelta(minutes=known), began - timedelta(hours=5))
+    sight = GpuActivity(began + timedelta(minutes=known), began - timedelta(hours=5))
     sampled.do(lambda session: sampled.idling.seen(session, run_id, sight, now))
     assert sampled.get(run_id).idle_since == (began if known > 0 else None)
     assert told(sampled, run_id) == []
@@ -128,12 +128,12 @@ def test_a_bot_that_was_away_tells_first(sampled: Sampled, tmp_path: Path) -> No
         sampled.look_at(at(6))
         sampled.look_at(at(6.4))
         assert state(sampled, run_id) == (
-            Phase.RUNNING,
+            RunPhase.RUNNING,
             ["idle-202611211836"],
         )
         sampled.look_at(at(6.6))
         sampled.pass_time(minutes=2)
-    assert sampled.get(run_id).phase == Phase.STOPPED
+    assert sampled.get(run_id).phase == RunPhase.STOPPED
 
 
 def test_a_notice_counts_from_when_it_stood(sampled: Sampled, tmp_path: Path) -> None:
@@ -144,12 +144,12 @@ def test_a_notice_counts_from_when_it_stood(sampled: Sampled, tmp_path: Path) ->
         sampled.look_at(at(4.4), is_slack_down=True)
         sampled.look_at(at(4.9))
         assert state(sampled, run_id) == (
-            Phase.RUNNING,
+            RunPhase.RUNNING,
             ["idle-202611211612"],
         )
         sampled.look_at(at(5.05))
         sampled.pass_time(minutes=2)
-    assert sampled.get(run_id).phase == Phase.STOPPED
+    assert sampled.get(run_id).phase == RunPhase.STOPPED
 
 
 def test_a_kept_session_is_let_be(sampled: Sampled, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_kept_session_is_let_be(sampled: Sampled, tmp_path: Path) -> None:
         sampled.look_at(at(5))
         sampled.look_at(at(6.9))
         assert state(sampled, run_id) == (
-            Phase.RUNNING,
+            RunPhase.RUNNING,
             ["idle-202611211612"],
         )
 
@@ -221,7 +221,7 @@ def test_a_prometheus_that_is_away_stops_nobody(sampled: Sampled, tmp_path: Path
     sampled.look_at(at(5))
     assert "GPUs idle" not in sampled.card(run_id)
     assert state(sampled, run_id) == (
-        Phase.RUNNING,
+        RunPhase.RUNNING,
         ["idle-202611211612"],
     )
 
@@ -257,12 +257,12 @@ def test_who_worked_after_a_notice_gets_another(sampled: Sampled, tmp_path: Path
         sampled.look_at(at(0.3))
         sampled.look_at(at(0.85))
         assert state(sampled, run_id) == (
-            Phase.RUNNING,
+            RunPhase.RUNNING,
             ["idle-202611211254", "idle-202611211327"],
         )
         sampled.look_at(at(1.4))
         sampled.pass_time(minutes=2)
-    assert sampled.get(run_id).phase == Phase.STOPPED
+    assert sampled.get(run_id).phase == RunPhase.STOPPED
 
 
 def test_null_turns_it_off(sampled: Sampled, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from bot.controller import Controller, Loop
 from bot.database.database import Database, Session
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
-from bot.quotas.override_controller import Neighbours, OverrideController
+from bot.quotas.override_controller import OverrideCollaborators, OverrideController
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import ManagedQuota, Override
 from bot.quotas.watching import QueueChanges
-from bot.quotas.wish import Wish
+from bot.quotas.wish import OverrideRequest
 from bot.slack.parameters import Amount
 from bot.wakeups import Wakeups
 from playground.clock import VirtualClock
@@ -70,7 +70,7 @@ class Live:
                 lambda: self.policy,
                 engines,
                 self.approvals,
-                Neighbours(Stopped(), lambda *_: None),
+                OverrideCollaborators(Stopped(), lambda *_: None),
             ),
         ]
         self.loop = Loop(*place, controllers)
@@ -92,7 +92,9 @@ class Live:
         return self.database.transaction(work)
 
     def ask(self, amount: int, donor: str | None = None) -> str:
-        wish = Wish("team-a", Amount(amount, relative=True), "CVPR deadline", 3 * DAY, donor=donor)
+        wish = OverrideRequest(
+            "team-a", Amount(amount, relative=True), "CVPR deadline", 3 * DAY, donor=donor
+        )
         by = caller(ALICE)
         return self.do(lambda s: self.service.request(s, wish, by, self.clock.now())).id
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from typing_extensions import override
 
-from bot.access import Caller, Place, Role
+from bot.access import Caller, ChannelPlace, Role
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
@@ -52,8 +52,8 @@ def caller(person: str, channel: str = TEAM_A, team: str | None = "team-a") -> C
         BOB: {Role.LEAD, Role.MEMBER, Role.APPROVER},
         CAROL: {Role.ADMIN, Role.APPROVER},
     }[person]
-    place = Place.APPROVALS if channel == APPROVE else Place.TEAM
-    place = Place.DIRECT if channel.startswith("D") else place
+    place = ChannelPlace.APPROVALS if channel == APPROVE else ChannelPlace.TEAM
+    place = ChannelPlace.DIRECT if channel.startswith("D") else place
     return Caller("T0QM", person, channel, place, team, frozenset(roles))
 
 

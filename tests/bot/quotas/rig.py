@@ -30,12 +30,12 @@ from bot.quotas.answers import Past, history_card, status_card
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.managed import ANNOTATION
-from bot.quotas.override_controller import Neighbours, OverrideController
+from bot.quotas.override_controller import OverrideCollaborators, OverrideController
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import QUOTA, ManagedQuota, Override
 from bot.quotas.watching import recover
-from bot.quotas.wish import Wish
+from bot.quotas.wish import OverrideRequest
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.parameters import Amount
@@ -96,7 +96,7 @@ class Rig:
                 self.settings,
                 self.engines,
                 self.approvals,
-                Neighbours(self.stopped, self.slack_tells),
+                OverrideCollaborators(self.stopped, self.slack_tells),
             ),
             ApprovalController(*place, self.settings, self.approvals),
         ]
@@ -157,10 +157,10 @@ class Rig:
             )
         ).id
 
-    def wish(self, amount: str, **more: Any) -> Wish:
+    def wish(self, amount: str, **more: Any) -> OverrideRequest:
         spelled = Amount(int(amount), relative=amount[0] in "+-")
         fields: dict[str, Any] = {"team": "team-a", "reason": "CVPR deadline", "length": 3 * DAY}
-        return Wish(amount=spelled, **(fields | more))
+        return OverrideRequest(amount=spelled, **(fields | more))
 
     def vote(self, override_id: str, verdict: Verdict = Verdict.APPROVE, who: str = CAROL) -> None:
         def work(session: Session) -> None:
@@ -249,7 +249,7 @@ class Rig:
         """Takes steps of which one is done and not saved, as when the process dies in it."""
         for _ in range(number):
             self.loop.run_due()
-        wanted = due.Wanted(self.loop.kinds, 1, 1)
+        wanted = due.ClaimQuery(self.loop.kinds, 1, 1)
         now = self.clock.now()
         for held in self.do(lambda session: due.claim(session, wanted, now, now - 3 * DAY)):
             controller = next(each for each in self.controllers if each.kind == held.kind)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.quotas.controller import Active, Done, Report, Write, decide, wanted_of
-from bot.quotas.managed import NOMINAL, Note, Observed, Wanted
+from bot.quotas.managed import NOMINAL, Observed, QuotaAnnotation, QuotaTarget
 from bot.quotas.tables import ManagedQuota
 from tests.moments import off_the_minute
 
@@ -37,16 +37,20 @@ def active(delta: int, override_id: str = "a", until: datetime | None = TOMORROW
     return Active(override_id, Decimal(delta), until)
 
 
-def note(value: int, *ids: str, baseline: int = 4) -> Note:
-    return Note(ids or ("a",), str(baseline), str(value), TOMORROW.isoformat(timespec="seconds"))
+def note(value: int, *ids: str, baseline: int = 4) -> QuotaAnnotation:
+    return QuotaAnnotation(
+        ids or ("a",), str(baseline), str(value), TOMORROW.isoformat(timespec="seconds")
+    )
 
 
-def seen(value: int | None, about: Note | None = None, *, foreign: bool = False) -> Observed:
+def seen(
+    value: int | None, about: QuotaAnnotation | None = None, *, foreign: bool = False
+) -> Observed:
     return Observed(None if value is None else Decimal(value), about, foreign)
 
 
-TWELVE = Wanted(Decimal(12), note(12))
-FOUR = Wanted(Decimal(4), None)
+TWELVE = QuotaTarget(Decimal(12), note(12))
+FOUR = QuotaTarget(Decimal(4), None)
 STRANGER = (
     "the nominal quota of ClusterQueue team-a (h100) was set to 6 outside Quartermaster; it"
     " should be 12. Nothing was changed."
@@ -72,14 +76,14 @@ GONE = "ClusterQueue team-a no longer has a nominal quota of nvidia.com/gpu for 
             quota(last_written=12),
             [active(8), active(-2, "b")],
             seen(12, note(12)),
-            Write(Wanted(Decimal(10), note(10, "a", "b"))),
+            Write(QuotaTarget(Decimal(10), note(10, "a", "b"))),
         ),
-        (quota(), [active(4, until=None)], seen(4), Write(Wanted(Decimal(8), None))),
+        (quota(), [active(4, until=None)], seen(4), Write(QuotaTarget(Decimal(8), None))),
         (
             quota(),
             [active(4, "base", until=None), active(8)],
             seen(4),
-            Write(Wanted(Decimal(16), note(16, baseline=8))),
+            Write(QuotaTarget(Decimal(16), note(16, baseline=8))),
         ),
         (quota(last_written=12), [active(8)], seen(6), Report(STRANGER, Decimal(6))),
         (quota(last_written=12), [active(8)], seen(12, foreign=True), Report(FOREIGN)),

@@ -79,7 +79,7 @@ class Interleaved:
                 self.rig.revoke(self.overrides[number % len(self.overrides)], CAROL)
 
     def look(self) -> None:
-        wanted, now = due.Wanted(("quota", "override"), 1, 1), self.rig.clock.now()
+        wanted, now = due.ClaimQuery(("quota", "override"), 1, 1), self.rig.clock.now()
         real_now = datetime.now(UTC)
         for held in self.rig.do(lambda s: due.claim(s, wanted, now, real_now)):
             controller = next(c for c in self.rig.controllers if c.kind == held.kind)

@@ -14,7 +14,7 @@ from bot.config import Team
 from bot.quotas.answers import status_card
 from bot.quotas.engine import Figures
 from bot.quotas.kai_items import standing_of
-from bot.quotas.standing import Blocked, Cause, Stand, Standing
+from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
 from bot.quotas.status import team_status
 from tests.bot.quotas.kai_objects import (
     fits_its_definition,
@@ -138,43 +138,43 @@ NOT_YET = Blocked(Cause.NOT_LOOKED_AT)
 @pytest.mark.parametrize(
     ("group", "expected"),
     [
-        (pod_group("lane", 2), Standing("", Stand.WAITING, blocked=NOT_YET)),
+        (pod_group("lane", 2), AdmissionState("", Stand.WAITING, blocked=NOT_YET)),
         (
             pod_group("lane", 2, reason=("NonPreemptibleOverQuota", "over quota")),
-            Standing("", Stand.WAITING, blocked=Blocked(Cause.NOT_PREEMPTIBLE, "over quota")),
+            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.NOT_PREEMPTIBLE, "over quota")),
         ),
         (
             pod_group("lane", 2, reason=("OverLimit", "Limit is 4")),
-            Standing("", Stand.WAITING, blocked=Blocked(Cause.LIMIT, "Limit is 4")),
+            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.LIMIT, "Limit is 4")),
         ),
         (
             pod_group("lane", 2, reason=("QueueDoesNotExist", "no queue")),
-            Standing("", Stand.WAITING, blocked=Blocked(Cause.QUEUE, "no queue")),
+            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.QUEUE, "no queue")),
         ),
         (
             pod_group("lane", 2, reason=("PreemptionDelayNotElapsed", "not yet")),
-            Standing("", Stand.WAITING, blocked=Blocked(Cause.DELAY, "not yet")),
+            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.DELAY, "not yet")),
         ),
         (
             pod_group("lane", 2, reason=FULL),
-            Standing("", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL[1])),
+            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL[1])),
         ),
-        (pod_group("lane", 2, placed=True), Standing("", Stand.ADMITTED)),
+        (pod_group("lane", 2, placed=True), AdmissionState("", Stand.ADMITTED)),
         (
             pod_group("lane", 0, started=STARTED, evicted=EVICTED),
-            Standing("", Stand.PREEMPTED, TOOK, blocked=NOT_YET),
+            AdmissionState("", Stand.PREEMPTED, TOOK, blocked=NOT_YET),
         ),
         (
             pod_group("lane", 2, started=EVICTED, evicted=STARTED),
-            Standing("", Stand.WAITING, blocked=NOT_YET),
+            AdmissionState("", Stand.WAITING, blocked=NOT_YET),
         ),
         (
             pod_group("lane", 2, placed=True, started=STARTED, evicted=EVICTED),
-            Standing("", Stand.ADMITTED),
+            AdmissionState("", Stand.ADMITTED),
         ),
     ],
 )
-def test_a_pod_group_says_how_it_stands(group: Any, expected: Standing) -> None:
+def test_a_pod_group_says_how_it_stands(group: Any, expected: AdmissionState) -> None:
     found = standing_of([decode(msgspec.json.encode(group), PodGroup, "Reading")])
     assert found is not None
     assert replace(found, name="", since=None) == expected

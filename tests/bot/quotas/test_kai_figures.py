@@ -10,19 +10,27 @@ import pytest
 from bot.cluster.answers import decode
 from bot.cluster.kai import Queue
 from bot.quotas.kai_figures import patch
-from bot.quotas.managed import ANNOTATION, BORROWING, NOMINAL, Note, Place, Wanted, notes_of
+from bot.quotas.managed import (
+    ANNOTATION,
+    BORROWING,
+    NOMINAL,
+    QuotaAnnotation,
+    QuotaField,
+    QuotaTarget,
+    notes_of,
+)
 from playground.cluster.objects.errors import ApiError
 from playground.cluster.objects.patches import json_patch
 from tests.bot.quotas.kai_objects import GPUS, fits_its_definition, queue
 
 US = "0123456789abcdef"
-NOTE = Note(("ov-17",), "4", "12", "2026-11-22T09:00:00+00:00")
-QUOTA = Place("team-a", "default", GPUS, NOMINAL)
-BURST = Place("team-a", "default", GPUS, BORROWING)
+NOTE = QuotaAnnotation(("ov-17",), "4", "12", "2026-11-22T09:00:00+00:00")
+QUOTA = QuotaField("team-a", "default", GPUS, NOMINAL)
+BURST = QuotaField("team-a", "default", GPUS, BORROWING)
 
 
-def written(body: Any, place: Place, gpus: str, note: Note | None = NOTE) -> Any:
-    operations = patch(read(body), place, Wanted(Decimal(gpus), note), US)
+def written(body: Any, place: QuotaField, gpus: str, note: QuotaAnnotation | None = NOTE) -> Any:
+    operations = patch(read(body), place, QuotaTarget(Decimal(gpus), note), US)
     return json_patch(deepcopy(body), operations)
 
 
@@ -48,7 +56,7 @@ def gpu(body: Any) -> Any:
         ({"quota": 4}, BURST, "2", {"quota": 4, "limit": 6}),
     ],
 )  # fmt: skip
-def test_a_figure_is_written_alone(before: Any, place: Place, gpus: str, after: Any) -> None:
+def test_a_figure_is_written_alone(before: Any, place: QuotaField, gpus: str, after: Any) -> None:
     assert gpu(written(queue("team-a", before), place, gpus)) == after
 
 
@@ -67,7 +75,7 @@ def test_putting_back_leaves_no_trace(limit: int) -> None:
 )
 def test_a_change_by_others_is_not_overwritten(part: str, theirs: float) -> None:
     body = queue("team-a", {"quota": 4, "limit": 8})
-    operations = patch(read(body), QUOTA, Wanted(Decimal(12), NOTE), US)
+    operations = patch(read(body), QUOTA, QuotaTarget(Decimal(12), NOTE), US)
     gpu(body)[part] = theirs
     with pytest.raises(ApiError):
         json_patch(deepcopy(body), operations)
@@ -75,7 +83,7 @@ def test_a_change_by_others_is_not_overwritten(part: str, theirs: float) -> None
 
 def test_what_is_absent_is_guarded_by_version() -> None:
     body = queue("team-a", {"quota": 4})
-    operations = patch(read(body), QUOTA, Wanted(Decimal(12), None), US)
+    operations = patch(read(body), QUOTA, QuotaTarget(Decimal(12), None), US)
     gpu(body)["limit"] = 4
     body["metadata"]["resourceVersion"] = "8"
     with pytest.raises(ApiError):
@@ -85,7 +93,7 @@ def test_what_is_absent_is_guarded_by_version() -> None:
 def test_a_changed_status_stops_no_write() -> None:
     body = queue("team-a", {"quota": 4, "limit": 8})
     body["metadata"]["annotations"] = {ANNOTATION: '{"installation": "x", "fields": {}}'}
-    operations = patch(read(body), QUOTA, Wanted(Decimal(12), NOTE), US)
+    operations = patch(read(body), QUOTA, QuotaTarget(Decimal(12), NOTE), US)
     body["metadata"]["resourceVersion"] = "8"
     assert gpu(json_patch(deepcopy(body), operations)) == {"quota": 12, "limit": 16}
 

@@ -1,4 +1,4 @@
-"""How manifests are dressed for KAI, and which runs it would never start."""
+"""How manifests are queued for KAI, and which runs it would never start."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +11,7 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, KAI_QUEUES
 from bot.errors import UserError
-from bot.quotas.engine import Demand, Dress, Placement, Queue, Runs
+from bot.quotas.engine import Demand, Placement, Queue, QueueingSpec, Runs
 from bot.quotas.kai import KaiQueues
 from bot.quotas.kai_runs import KaiRuns
 from tests.bot.cluster.api_server import write_kubeconfig
@@ -50,10 +50,10 @@ def job(**more: Any) -> dict[str, Any]:
 
 def test_a_job_is_dressed_for_kai(runs: Runs) -> None:
     given = job(activeDeadlineSeconds=3600)
-    dressed = runs.dress(given, Dress("team-a", "build", Decimal(2)))
+    queued = runs.apply_queueing(given, QueueingSpec("team-a", "build", Decimal(2)))
     queueing = {"kai.scheduler/queue": "team-a", "priorityClassName": "build", "ours": "1"}
-    assert dressed["metadata"]["labels"] == queueing
-    spec = dressed["spec"]
+    assert queued["metadata"]["labels"] == queueing
+    spec = queued["spec"]
     assert (spec.keys(), spec["backoffLimit"]) == (
         {"template", "backoffLimit", "podFailurePolicy"},
         20,
@@ -82,7 +82,9 @@ def test_a_node_pool_is_a_gpu_type(runs: Runs) -> None:
 
 
 def test_a_part_of_a_gpu_is_an_annotation(runs: Runs) -> None:
-    template = runs.dress(job(), Dress("team-a", gpus=Decimal("0.50")))["spec"]["template"]
+    template = runs.apply_queueing(job(), QueueingSpec("team-a", gpus=Decimal("0.50")))["spec"][
+        "template"
+    ]
     assert template["metadata"]["annotations"] == {"gpu-fraction": "0.5"}
     assert template["spec"]["containers"][0]["resources"] == {
         "requests": {"cpu": "8"},
@@ -92,19 +94,19 @@ def test_a_part_of_a_gpu_is_an_annotation(runs: Runs) -> None:
 
 def test_pods_that_need_each_other_start_together(runs: Runs) -> None:
     given = job(parallelism=3, completions=3, backoffLimitPerIndex=3)
-    dressed = runs.dress(given, Dress("team-a", pods=3))
-    assert dressed["metadata"]["annotations"] == {
+    queued = runs.apply_queueing(given, QueueingSpec("team-a", pods=3))
+    assert queued["metadata"]["annotations"] == {
         "kai.scheduler/batch-min-member": "3",
         "quartermaster.dev/attempts": "2",
     }
-    assert dressed["spec"]["backoffLimitPerIndex"] == 20
+    assert queued["spec"]["backoffLimitPerIndex"] == 20
 
 
 def test_elastic_pods_start_with_the_fewest(runs: Runs) -> None:
     given = job(parallelism=3, completions=3, backoffLimitPerIndex=3)
     del given["spec"]["backoffLimit"]
-    dressed = runs.dress(given, Dress("team-a", pods=3, least=1))
-    assert dressed["metadata"]["annotations"] == {
+    queued = runs.apply_queueing(given, QueueingSpec("team-a", pods=3, least=1))
+    assert queued["metadata"]["annotations"] == {
         "kai.scheduler/batch-min-member": "1",
         "quartermaster.dev/attempts": "9",
     }
@@ -124,9 +126,9 @@ def test_every_role_of_an_mpi_job_is_dressed(runs: Runs) -> None:
         "metadata": {"labels": {}},
         "spec": {"runPolicy": policy, "mpiReplicaSpecs": roles},
     }
-    dressed = runs.dress(given, Dress("team-a", pods=2))
-    assert dressed["spec"]["runPolicy"] == {"backoffLimit": 20}
-    for role in dressed["spec"]["mpiReplicaSpecs"].values():
+    queued = runs.apply_queueing(given, QueueingSpec("team-a", pods=2))
+    assert queued["spec"]["runPolicy"] == {"backoffLimit": 20}
+    for role in queued["spec"]["mpiReplicaSpecs"].values():
         assert role["template"] == {
             "metadata": {"labels": {"kai.scheduler/queue": "team-a"}},
             "spec": {

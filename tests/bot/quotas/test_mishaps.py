@@ -7,7 +7,7 @@ from bot import due
 from bot.cluster.resources import CLUSTER_QUEUES
 from bot.cluster.view import Change
 from bot.database.database import Session
-from bot.quotas.tables import Leg, ManagedQuota, Override, OverridePhase
+from bot.quotas.tables import ManagedQuota, Override, OverridePhase, QuotaAdjustment
 from bot.quotas.watching import QueueChanges
 from tests.bot.quotas.people import DAY
 from tests.bot.quotas.rig import Rig
@@ -173,7 +173,7 @@ def test_lost_rows_are_recovered_from_annotation(rig: Rig) -> None:
     rig.approved("+8", length=DAY)
 
     def lose(session: Session) -> None:
-        for table in (Leg, ManagedQuota, Override, due.Due):
+        for table in (QuotaAdjustment, ManagedQuota, Override, due.Due):
             session.exec(delete(table))
 
     rig.do(lose)

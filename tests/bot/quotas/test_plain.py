@@ -11,11 +11,11 @@ from bot.cluster.objects import Job
 from bot.cluster.resources import ALLOWANCES, JOBS, PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
-from bot.quotas.engine import Demand, Dress, Figures, Placement, Queue
-from bot.quotas.managed import NOMINAL, Place, Wanted
+from bot.quotas.engine import Demand, Figures, Placement, Queue, QueueingSpec
+from bot.quotas.managed import NOMINAL, QuotaField, QuotaTarget
 from bot.quotas.plain import PlainOverrides, PlainQueues
 from bot.quotas.plain_runs import PlainRuns
-from bot.quotas.standing import Blocked, Cause, Stand, Standing
+from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
 
 GPUS = "nvidia.com/gpu"
 COUNTED = f"requests.{GPUS}"
@@ -92,11 +92,11 @@ def test_the_tightest_resource_quota_counts() -> None:
 
 
 def test_no_figure_of_it_is_ever_written() -> None:
-    place = Place("team-a", "any", GPUS, NOMINAL)
+    place = QuotaField("team-a", "any", GPUS, NOMINAL)
     sight = PlainOverrides().look(place)
     assert (sight.observed.value, sight.observed.kind) == (None, "namespace")
     with pytest.raises(ConflictError, match=r"^Namespace team-a has no quota engine, so"):
-        sight.write(Wanted(Decimal(8), None))
+        sight.write(QuotaTarget(Decimal(8), None))
     assert list(PlainOverrides().notes()) == []
 
 
@@ -111,8 +111,8 @@ def test_a_job_starts_at_once_with_its_priority() -> None:
             "template": {"spec": spec},
         },
     }
-    dressed = runs({}).dress(given, Dress("team-a", "high"))
-    assert dressed == {
+    queued = runs({}).apply_queueing(given, QueueingSpec("team-a", "high"))
+    assert queued == {
         "metadata": {"name": "lane"},
         "spec": {
             "backoffLimit": 2,
@@ -126,28 +126,28 @@ def test_a_job_starts_at_once_with_its_priority() -> None:
 
 def test_an_operators_job_starts_at_once() -> None:
     given = {"metadata": {}, "spec": {"runPolicy": {"suspend": True}, "replicas": {}}}
-    dressed = runs({}).dress(given, Dress("team-a"))
-    assert dressed == {"metadata": {}, "spec": {"runPolicy": {}, "replicas": {}}}
+    queued = runs({}).apply_queueing(given, QueueingSpec("team-a"))
+    assert queued == {"metadata": {}, "spec": {"runPolicy": {}, "replicas": {}}}
 
 
 @pytest.mark.parametrize(
     ("pods", "standing"),
     [
-        ([], Standing("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
-        ([pod("a")], Standing("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
-        ([pod("a", node="gpu-1")], Standing("lane", Stand.ADMITTED)),
-        ([pod("a", node="gpu-1"), pod("b", said=FULL)], Standing("lane", Stand.ADMITTED)),
+        ([], AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
+        ([pod("a")], AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
+        ([pod("a", node="gpu-1")], AdmissionState("lane", Stand.ADMITTED)),
+        ([pod("a", node="gpu-1"), pod("b", said=FULL)], AdmissionState("lane", Stand.ADMITTED)),
         (
             [pod("a", said=FULL), pod("b", said=FULL)],
-            Standing("lane", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL)),
+            AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL)),
         ),
         (
             [pod("a", said="pod has unbound immediate PersistentVolumeClaims")],
-            Standing("lane", Stand.ADMITTED),
+            AdmissionState("lane", Stand.ADMITTED),
         ),
     ],
 )
-def test_it_waits_while_nodes_are_full(pods: list[Any], standing: Standing) -> None:
+def test_it_waits_while_nodes_are_full(pods: list[Any], standing: AdmissionState) -> None:
     engine = runs({PODS: pods})
     assert engine.standing(ROOT) == standing
     assert engine.standing_live(ROOT) == standing

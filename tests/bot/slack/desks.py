@@ -16,7 +16,7 @@ from bot.slack.client import SlackClient
 from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
 from bot.slack.transports import Transport
-from bot.turns import Courtesy
+from bot.turns import ForegroundGate
 from playground.slack.delivery import RequestUrls
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
@@ -51,7 +51,7 @@ class Desk:
         default=lambda incoming: say(f"You said {incoming.words!r}.")
     )
     seen: list[Incoming] = field(default_factory=list)
-    courtesy: Courtesy = field(default_factory=Courtesy)
+    courtesy: ForegroundGate = field(default_factory=ForegroundGate)
     channels: list[str] = field(default_factory=list)
 
     def channel_changed(self, channel_id: str) -> None:
@@ -121,8 +121,8 @@ def by_http(slack: Served, desk: Desk, port: int) -> Iterator[Transport]:
 
 
 def _transport(slack: Served, desk: Desk, settings: Settings) -> Transport:
-    secrets, hurry = secrets_of(slack), desk.courtesy.hurry
-    return Transport(settings, secrets, client_of(slack), desk, COMMANDS, hurry)
+    secrets, foreground = secrets_of(slack), desk.courtesy.foreground
+    return Transport(settings, secrets, client_of(slack), desk, COMMANDS, foreground)
 
 
 @dataclass

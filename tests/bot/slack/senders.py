@@ -17,7 +17,7 @@ from bot.database.database import Database
 from bot.errors import DatabaseError
 from bot.slack.card import Card
 from bot.slack.markup import plain
-from bot.slack.messages import Message, Note, Subject, refresh_cards, say_once, show_card
+from bot.slack.messages import Message, Subject, ThreadMessage, post_once, refresh_cards, show_card
 from bot.slack.sender import Sender
 from playground.clock import VirtualClock
 from playground.slack.people import Message as Shown
@@ -144,8 +144,10 @@ class Office:
     def say(self, purpose: str, text: str, run: str = "lane", **more: Any) -> None:
         """Wants something said once, in the thread of the run's card."""
         subject = Subject("T0QM", "run", run)
-        note = Note(purpose, (plain(text),), owner="U0ALICE", **more)
-        self.database.transaction(lambda session: say_once(session, subject, "C0TEAMA", note, WHEN))
+        note = ThreadMessage(purpose, (plain(text),), owner="U0ALICE", **more)
+        self.database.transaction(
+            lambda session: post_once(session, subject, "C0TEAMA", note, WHEN)
+        )
 
     def pass_time(self, seconds: float) -> None:
         """Lets time pass everywhere."""

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.errors import ChatError
-from bot.slack.client import Conversation, Draft, Identity, Place, SlackClient, Spot
+from bot.slack.client import Conversation, Destination, Draft, Identity, MessageRef, SlackClient
 from playground.ledger import Fault
 from playground.slack.faults import Down
 from tests.bot.slack.desks import client_of
 from tests.playground.slack.served import Served
 
-TEAM_A = Place("C0TEAMA")
+TEAM_A = Destination("C0TEAMA")
 TEAM = Conversation("team-a", is_member=True, is_archived=False)
 
 
@@ -51,7 +51,7 @@ def test_a_post_is_found_by_its_mark(client: SlackClient) -> None:
 def test_a_reply_is_found_in_its_thread(client: SlackClient) -> None:
     since = datetime.now(UTC) - timedelta(minutes=1)
     parent = client.post(TEAM_A, Draft("one"), mark="m1")
-    thread = Place("C0TEAMA", parent.ts, broadcast=True)
+    thread = Destination("C0TEAMA", parent.ts, broadcast=True)
     reply = client.post(thread, Draft("two"), mark="m2")
     assert client.find_by_metadata(thread, "m2", since) == reply.ts
 
@@ -132,5 +132,5 @@ def test_response_urls_end_after_five_answers(slack: Served, client: SlackClient
 
 def test_messages_that_are_not_there_are_named(client: SlackClient) -> None:
     with pytest.raises(ChatError) as caught:
-        client.update(Spot("C0TEAMA", "1.000001"), Draft("two"))
+        client.update(MessageRef("C0TEAMA", "1.000001"), Draft("two"))
     assert caught.value.code == "message_not_found"

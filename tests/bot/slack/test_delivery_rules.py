@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.errors import ChatError
-from bot.slack.client import Place, Spot
+from bot.slack.client import Destination, MessageRef
 from bot.slack.delivery_rules import (
     Changes,
-    Look,
+    DeliveryContext,
+    FindPosted,
     Post,
     Step,
     Update,
-    World,
     after_failure,
     after_vain_look,
     decide,
@@ -21,10 +21,10 @@ from bot.slack.messages import Message
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, tzinfo=UTC))
-WORLD = World(NOW, admin_channel="C0ADMIN")
-POST = Post(Place("C0TEAMA"))
-UPDATE = Update(Spot("C0TEAMA", "1.000001"))
-LOOK = Look(Place("C0TEAMA"), NOW)
+WORLD = DeliveryContext(NOW, admin_channel="C0ADMIN")
+POST = Post(Destination("C0TEAMA"))
+UPDATE = Update(MessageRef("C0TEAMA", "1.000001"))
+LOOK = FindPosted(Destination("C0TEAMA"), NOW)
 LATER = timedelta(seconds=1)
 UNPOSTED = {"posting_since": None, "ts": None, "place": None, "digest": None}
 
@@ -71,7 +71,7 @@ def test_lost_posts_are_looked_for_then_repeated() -> None:
         row = message(posting_since=NOW - timedelta(seconds=seconds))
         return decide(row, None, WORLD), after_vain_look(row, WORLD)
 
-    look = Look(Place("C0TEAMA"), NOW - timedelta(seconds=4) - timedelta(minutes=5))
+    look = FindPosted(Destination("C0TEAMA"), NOW - timedelta(seconds=4) - timedelta(minutes=5))
     assert after(2)[0] is None
     assert after(4) == (look, {"not_before": NOW + timedelta(seconds=3)})
     assert after(31)[1] == {"posting_since": None}
@@ -99,4 +99,4 @@ def test_notes_of_a_dead_card_stand_alone() -> None:
     assert decide(note, message(id="card"), WORLD) is None
     assert decide(note, message(id="card", is_dead=True), WORLD) == POST
     shown = message(id="card", place="C0ADMIN", ts="1.000001")
-    assert decide(note, shown, WORLD) == Post(Place("C0ADMIN", "1.000001"))
+    assert decide(note, shown, WORLD) == Post(Destination("C0ADMIN", "1.000001"))

@@ -18,16 +18,16 @@ from bot.slack.parameters import (
     Duration,
     GpuAmount,
     GpuCount,
-    Kind,
     NodeCount,
     RunName,
     RunReference,
     TeamName,
+    Text,
+    ValueType,
     WholeNumber,
-    Words,
 )
 
-KINDS: list[Kind[Any]] = [
+KINDS: list[ValueType[Any]] = [
     ClaimMount(),
     CodeVersion(),
     CpuQuantity(),
@@ -51,7 +51,7 @@ KINDS: list[Kind[Any]] = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
-def test_every_kind_reads_its_own_example(kind: Kind[Any]) -> None:
+def test_every_kind_reads_its_own_example(kind: ValueType[Any]) -> None:
     kind.read(kind.example)
     assert kind.word
     assert kind.form
@@ -79,12 +79,12 @@ def test_every_kind_reads_its_own_example(kind: Kind[Any]) -> None:
         (ShellWords(), "sh -c 'a b'", ("sh", "-c", "a b")),
         (ImageReference(), "localhost:5000/a/b", "localhost:5000/a/b"),
         (Choice("low", "high"), "HIGH", "high"),
-        (Words(), " two words ", "two words"),
+        (Text(), " two words ", "two words"),
         (CpuQuantity(), "500m", "500m"),
         (MemoryQuantity(), "1.5Ti", "1.5Ti"),
     ],
 )
-def test_reads_values_as_written(kind: Kind[Any], text: str, value: object) -> None:
+def test_reads_values_as_written(kind: ValueType[Any], text: str, value: object) -> None:
     assert kind.read(text) == value
 
 
@@ -130,11 +130,11 @@ def test_reads_values_as_written(kind: Kind[Any], text: str, value: object) -> N
         (MemoryQuantity(), "0Gi"),
         (CpuQuantity(), "0"),
         (Choice("low", "high"), "middle"),
-        (Words(maximum=3), "four"),
-        (Words(), "  "),
+        (Text(maximum=3), "four"),
+        (Text(), "  "),
     ],
 )
-def test_refuses_values_of_other_forms(kind: Kind[Any], text: str) -> None:
+def test_refuses_values_of_other_forms(kind: ValueType[Any], text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         kind.read(text)
 

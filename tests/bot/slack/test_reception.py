@@ -12,7 +12,7 @@ from bot.slack.answers import Answers
 from bot.slack.card import Reply
 from bot.slack.incoming import Arrival, Incoming
 from bot.slack.listeners import ARRIVAL, bolt_app
-from bot.slack.reception import Reception, Request
+from bot.slack.reception import Request, RequestReceiver
 from tests.bot.slack.desks import COMMANDS, client_of, say
 from tests.playground.slack.served import Served
 
@@ -39,10 +39,10 @@ class PatientDesk:
 
 
 @pytest.fixture
-def reception(slack: Served) -> Iterator[Reception]:
+def reception(slack: Served) -> Iterator[RequestReceiver]:
     """Takes what sockets bring, which need no signature."""
     answers = Answers(client_of(slack))
-    yield Reception(bolt_app(COMMANDS, None), PatientDesk(), answers)
+    yield RequestReceiver(bolt_app(COMMANDS, None), PatientDesk(), answers)
     answers.stop()
 
 
@@ -60,7 +60,7 @@ def told(response: BoltResponse) -> tuple[int, str]:
     return response.status, body.get("text") or body.get("challenge", "")
 
 
-def test_each_is_told_what_is_for_it(reception: Reception) -> None:
+def test_each_is_told_what_is_for_it(reception: RequestReceiver) -> None:
     made = [said("one"), request(CHECK), said("two"), said(""), request(CHECK)]
     responses = reception.answers(partial(lambda each: each, each) for each in made)
     assert [told(response) for response in responses] == [
@@ -72,7 +72,7 @@ def test_each_is_told_what_is_for_it(reception: Reception) -> None:
     ]
 
 
-def test_one_that_breaks_is_answered_so(reception: Reception) -> None:
+def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
     def break_off() -> BoltRequest:
         raise ValueError("no body of ours")
 

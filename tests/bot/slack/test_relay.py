@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack.relay import Relay
+from bot.slack.relay import BatchExecutor
 
 LONG_SECONDS, SHORT_SECONDS = 60.0, 0.05
 
@@ -36,7 +36,7 @@ def gate() -> Iterator[threading.Event]:
     event.set()
 
 
-def held_up(relay: Relay[Question, Any], gate: threading.Event) -> "Future[Any]":
+def held_up(relay: BatchExecutor[Question, Any], gate: threading.Event) -> "Future[Any]":
     """A question that has begun to be answered, which ends when the gate is opened."""
     begun = threading.Event()
 
@@ -49,12 +49,12 @@ def held_up(relay: Relay[Question, Any], gate: threading.Event) -> "Future[Any]"
     return future
 
 
-def asked(relay: Relay[Question, Any], *texts: object) -> "list[Future[Any]]":
+def asked(relay: BatchExecutor[Question, Any], *texts: object) -> "list[Future[Any]]":
     return [relay.submit(partial(int, text)) for text in texts]
 
 
 def test_questions_begin_once_others_have_ended(gate: threading.Event) -> None:
-    relay = Relay("test", each, patience_seconds=LONG_SECONDS)
+    relay = BatchExecutor("test", each, patience_seconds=LONG_SECONDS)
     first, (second,) = held_up(relay, gate), asked(relay, 2)
     assert not wait([second], SHORT_SECONDS).done
     gate.set()
@@ -63,7 +63,7 @@ def test_questions_begin_once_others_have_ended(gate: threading.Event) -> None:
 
 
 def test_others_pass_a_question_held_up(gate: threading.Event) -> None:
-    relay = Relay("test", each, patience_seconds=SHORT_SECONDS, together=8)
+    relay = BatchExecutor("test", each, patience_seconds=SHORT_SECONDS, together=8)
     stuck = [held_up(relay, gate), held_up(relay, gate)]
     assert [future.result(LONG_SECONDS) for future in asked(relay, 0, 1, 2)] == [0, 1, 2]
     assert not any(future.done() for future in stuck)
@@ -72,7 +72,7 @@ def test_others_pass_a_question_held_up(gate: threading.Event) -> None:
 
 
 def test_a_question_begins_while_threads_rest(gate: threading.Event) -> None:
-    relay = Relay("test", each, patience_seconds=LONG_SECONDS)
+    relay = BatchExecutor("test", each, patience_seconds=LONG_SECONDS)
     held_up(relay, gate)
     (watched,) = asked(relay, 1)
     gate.set()
@@ -83,7 +83,7 @@ def test_a_question_begins_while_threads_rest(gate: threading.Event) -> None:
 
 
 def test_without_patience_several_run_at_once(gate: threading.Event) -> None:
-    relay = Relay("test", each, most=2)
+    relay = BatchExecutor("test", each, most=2)
     held_up(relay, gate)
     held_up(relay, gate)
     (third,) = asked(relay, 3)
@@ -94,7 +94,7 @@ def test_without_patience_several_run_at_once(gate: threading.Event) -> None:
 
 
 def test_what_waits_is_answered_together(gate: threading.Event) -> None:
-    relay = Relay("test", all_at_once, patience_seconds=LONG_SECONDS, together=3)
+    relay = BatchExecutor("test", all_at_once, patience_seconds=LONG_SECONDS, together=3)
     first, others = held_up(relay, gate), asked(relay, 1, 2, 3, 4)
     gate.set()
     told = [future.result(LONG_SECONDS) for future in (first, *others)]
@@ -103,7 +103,7 @@ def test_what_waits_is_answered_together(gate: threading.Event) -> None:
 
 
 def test_answers_are_told_as_they_come(gate: threading.Event) -> None:
-    relay, opened = Relay("test", each, patience_seconds=LONG_SECONDS, together=8), gate
+    relay, opened = BatchExecutor("test", each, patience_seconds=LONG_SECONDS, together=8), gate
     stuck = threading.Event()
     held_up(relay, opened)
     (told,), last = asked(relay, 4), relay.submit(partial(stuck.wait, LONG_SECONDS))
@@ -116,7 +116,10 @@ def test_answers_are_told_as_they_come(gate: threading.Event) -> None:
 
 @pytest.mark.parametrize("answer", [each, all_at_once])
 def test_every_question_is_answered_once(answer: Callable[..., Iterator[Any]]) -> None:
-    relay, done = Relay("test", answer, patience_seconds=0.0001, most=8, together=4), list[int]()
+    relay, done = (
+        BatchExecutor("test", answer, patience_seconds=0.0001, most=8, together=4),
+        list[int](),
+    )
 
     def submit(first: int) -> None:
         for number in range(first, first + 200):
@@ -132,7 +135,7 @@ def test_every_question_is_answered_once(answer: Callable[..., Iterator[Any]]) -
 
 
 def test_what_breaks_is_told_to_whom_it_took(gate: threading.Event) -> None:
-    relay = Relay("test", all_at_once, patience_seconds=LONG_SECONDS, together=2)
+    relay = BatchExecutor("test", all_at_once, patience_seconds=LONG_SECONDS, together=2)
     held_up(relay, gate)
     futures = asked(relay, "x", 1, 2)
     gate.set()
@@ -146,13 +149,13 @@ def test_a_missing_answer_is_told() -> None:
     def nothing(questions: Iterator[Question]) -> Iterator[Any]:
         yield from list(questions)[1:]
 
-    relay = Relay("test", nothing)
+    relay = BatchExecutor("test", nothing)
     assert str(asked(relay, 1)[0].exception(LONG_SECONDS)) == "it got no answer"
     relay.stop()
 
 
 def test_after_its_end_nothing_is_taken(gate: threading.Event) -> None:
-    relay = Relay("test", each, patience_seconds=LONG_SECONDS)
+    relay = BatchExecutor("test", each, patience_seconds=LONG_SECONDS)
     first, (second,) = held_up(relay, gate), asked(relay, 2)
     relay.stop(wait=False)
     with pytest.raises(RuntimeError, match="it was stopped"):
@@ -163,7 +166,7 @@ def test_after_its_end_nothing_is_taken(gate: threading.Event) -> None:
 
 
 def test_what_waits_can_be_dropped(gate: threading.Event) -> None:
-    relay = Relay("test", each, patience_seconds=LONG_SECONDS)
+    relay = BatchExecutor("test", each, patience_seconds=LONG_SECONDS)
     first, (second,) = held_up(relay, gate), asked(relay, 2)
     relay.stop(wait=False, drop=True)
     gate.set()

@@ -9,7 +9,7 @@ from sqlmodel import Session, select
 from bot.slack import documents
 from bot.slack.files import MessageDocument
 from bot.slack.markup import plain
-from bot.slack.messages import Message, Note, Subject
+from bot.slack.messages import Message, Subject, ThreadMessage
 from playground.ledger import Fault
 from playground.slack.faults import Down
 from tests.bot.slack.senders import WHEN, Office
@@ -27,7 +27,7 @@ def bring(post: Office, content: bytes = CSV) -> None:
     """Has Alice sent a file for which she asked in her team's channel."""
 
     def work(session: Session) -> None:
-        note = Note(documents.DOCUMENT, (plain(TOLD),), in_thread=False, to="U0ALICE")
+        note = ThreadMessage(documents.DOCUMENT, (plain(TOLD),), in_thread=False, to="U0ALICE")
         file = MessageDocument(
             message_id="",
             name="report.csv",

@@ -13,7 +13,7 @@ from bot.config import Settings
 from bot.controller import Controller
 from bot.database.database import Database
 from bot.slack.messages import Renderer
-from bot.snapshots.controller import World
+from bot.snapshots.controller import ControllerContext
 from bot.snapshots.revert_controller import Deciders, RevertController
 from bot.snapshots.revert_renderer import RevertRenderer
 from bot.snapshots.revert_tables import REVERT, Revert
@@ -61,7 +61,7 @@ class InPlace(Rig):
         self.fill("monday")
 
     @override
-    def controllers(self, world: World) -> list[Controller]:
+    def controllers(self, world: ControllerContext) -> list[Controller]:
         self.approvals = Approvals(self.settings, self.access)
         deciders = Deciders(self.approvals, self._asks_anew)
         deciding = ApprovalController(self.database, self.clock, self.settings, self.approvals)

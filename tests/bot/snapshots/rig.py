@@ -23,16 +23,16 @@ from bot.people import Person
 from bot.slack.card import Card, Reply
 from bot.slack.messages import Renderer
 from bot.slack.text import as_text
-from bot.snapshots.controller import SnapshotController, World
+from bot.snapshots.controller import ControllerContext, SnapshotController
 from bot.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restore_renderer import RestoreRenderer
+from bot.snapshots.restoring import RestoreRequest as Restoring
 from bot.snapshots.restoring import RestoreService
-from bot.snapshots.restoring import Wish as Restoring
 from bot.snapshots.schedule_controller import ScheduleController
 from bot.snapshots.schedule_renderer import ScheduleRenderer
 from bot.snapshots.scheduling import ScheduleService
-from bot.snapshots.service import SnapshotService, Wish
+from bot.snapshots.service import SnapshotRequest, SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotEar
 from playground.cluster.story import snapshot_class
@@ -98,12 +98,12 @@ class Rig(Ground):
     def restart(self) -> None:
         """A new process on the same database."""
         parts = (self.database, self.clock, self.settings, self.clusters, self.words)
-        world = World(*parts)
+        world = ControllerContext(*parts)
         self.taking, self.making = SnapshotController(world), RestoreController(world)
         self.schedules = ScheduleController(world)
         self.loop = Loop(self.database, self.clock, self.controllers(world))
 
-    def controllers(self, world: World) -> list[Controller]:
+    def controllers(self, world: ControllerContext) -> list[Controller]:
         """What keeps the rows."""
         del world
         return [self.taking, self.making, self.schedules]
@@ -130,7 +130,7 @@ class Rig(Ground):
     def take(self, person: str = ALICE, channel: str = TEAM_A, **wish: Any) -> str:
         """Somebody has a snapshot of imagenet taken; its id."""
         self.look()
-        by, asked = self.caller(person, channel), Wish(**({"claim": CLAIM} | wish))
+        by, asked = self.caller(person, channel), SnapshotRequest(**({"claim": CLAIM} | wish))
         return self.do(lambda s: self.snapshots.take(s, by, asked, self.clock.now()).id)
 
     def taken(self, **wish: Any) -> Snapshot:

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.errors import UserError
-from bot.snapshots.restoring import Wish
+from bot.snapshots.restoring import RestoreRequest
 from bot.snapshots.tables import RestorePhase, Snapshot
 from playground.ledger import Fault
 from tests.bot.ground import CAROL
@@ -23,7 +23,7 @@ def abroad(rig: InPlace, row: Snapshot, **wish: object) -> str:
 
     def work(session: Session) -> str:
         found = session.get_one(Snapshot, row.id)
-        asked = Wish("again", is_read_only=bool(wish.get("is_read_only")))
+        asked = RestoreRequest("again", is_read_only=bool(wish.get("is_read_only")))
         return rig.restores.restore(session, here, found, asked, rig.clock.now(), there).id
 
     return rig.do(work)

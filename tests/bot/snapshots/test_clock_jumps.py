@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bot.snapshots.tables import Phase
+from bot.snapshots.tables import SnapshotPhase
 from tests.bot.ground import NOON
 from tests.bot.snapshots.rig import TAKEN, Rig
 from tests.bot.snapshots.test_schedules import schedule, taken
@@ -29,7 +29,7 @@ def test_a_clock_that_leaps_keeps_what_is_ready(rig: Rig) -> None:
     rig.outside.clock.moment += 400 * 24 * HOUR
     rig.restart()
     rig.run()
-    assert [each.phase for each in taken(rig)][:1] == [Phase.READY]
+    assert [each.phase for each in taken(rig)][:1] == [SnapshotPhase.READY]
     assert first.name in rig.objects(TAKEN)
     rig.pass_time(minutes=2)
-    assert [each.phase for each in taken(rig)] == [Phase.READY, Phase.READY]
+    assert [each.phase for each in taken(rig)] == [SnapshotPhase.READY, SnapshotPhase.READY]

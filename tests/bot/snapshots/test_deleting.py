@@ -6,7 +6,7 @@ import pytest
 
 from bot.errors import UserError
 from bot.snapshots.expiry import expire
-from bot.snapshots.tables import Phase, RestorePhase, Snapshot
+from bot.snapshots.tables import RestorePhase, Snapshot, SnapshotPhase
 from playground.cluster.story import snapshot_class, storage_class
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, TAKEN, Rig
 
@@ -40,14 +40,14 @@ def test_what_expired_and_is_used_waits_in_silence(rig: Rig) -> None:
     expired(rig)
     row = rig.found(older.id)
     assert (row.phase, row.wanted, row.obstacle) == (
-        Phase.READY, "kept", "It was not deleted. PVC theirs is being created from it.",
+        SnapshotPhase.READY, "kept", "It was not deleted. PVC theirs is being created from it.",
     )  # fmt: skip
     assert row.keep_until is not None
     assert row.keep_until - rig.clock.now() > DAY - HOUR
     assert [purpose for purpose in rig.notes(row.id) if purpose.startswith("stayed")] == []
     rig.pass_time(hours=25)
     expired(rig)
-    assert rig.found(row.id).phase == Phase.DELETED
+    assert rig.found(row.id).phase == SnapshotPhase.DELETED
 
 
 def test_the_last_in_the_cluster_does_not_expire(rig: Rig) -> None:
@@ -55,7 +55,7 @@ def test_the_last_in_the_cluster_does_not_expire(rig: Rig) -> None:
     rig.world.delete(TAKEN, newest.name, "team-a")
     rig.do(lambda session: expire(session, rig.clock.now()))
     rig.pass_time(minutes=1)
-    assert (rig.found(newest.id).phase, rig.objects()) == (Phase.DELETED, [older.name])
+    assert (rig.found(newest.id).phase, rig.objects()) == (SnapshotPhase.DELETED, [older.name])
     assert rig.found(older.id).obstacle == (
         "It was not deleted. It is the newest snapshot of imagenet in the cluster."
     )
@@ -67,7 +67,7 @@ def test_what_others_delete_is_not_usable(rig: Rig) -> None:
     rig.world.delete(TAKEN, newest.name, "team-a")
     rig.pass_time(minutes=1)
     row = rig.found(newest.id)
-    assert (row.phase, row.is_usable, row.is_live) == (Phase.DELETING, False, True)
+    assert (row.phase, row.is_usable, row.is_live) == (SnapshotPhase.DELETING, False, True)
     assert rig.card(newest.id).splitlines()[:2] == [
         f"⚠️ Snapshot {newest.name} · Deleting",
         (
@@ -83,9 +83,9 @@ def test_what_others_delete_is_not_usable(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     row = rig.found(newest.id)
     assert (row.phase, row.reason, row.is_cleared) == (
-        Phase.DELETED, "It was deleted outside Quartermaster.", True,
+        SnapshotPhase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
-    assert (rig.found(older.id).phase, rig.objects()) == (Phase.READY, [older.name])
+    assert (rig.found(older.id).phase, rig.objects()) == (SnapshotPhase.READY, [older.name])
 
 
 def test_another_of_its_name_is_not_it(rig: Rig) -> None:
@@ -101,7 +101,7 @@ def test_another_of_its_name_is_not_it(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     found = rig.found(row.id)
     assert (found.phase, found.reason, found.is_cleared) == (
-        Phase.DELETED, "It was deleted outside Quartermaster.", True,
+        SnapshotPhase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
     assert (rig.objects(), "vanished" in rig.notes(row.id)) == ([row.name], True)
 
@@ -114,7 +114,11 @@ def test_a_killed_step_still_tells_the_class(rig: Rig) -> None:
     rig.restart()
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
-    assert (row.phase, row.snapshot_class, row.deletion_policy) == (Phase.READY, "keeps", "Retain")
+    assert (row.phase, row.snapshot_class, row.deletion_policy) == (
+        SnapshotPhase.READY,
+        "keeps",
+        "Retain",
+    )
 
 
 def test_what_cannot_be_begun_ends(rig: Rig) -> None:
@@ -127,7 +131,7 @@ def test_what_cannot_be_begun_ends(rig: Rig) -> None:
         rig.outside.clock.moment += timedelta(hours=hours, minutes=2)
         rig.run()
     late, made = rig.found(late_id), rig.made(made_id)
-    assert (late.phase, made.phase) == (Phase.FAILED, RestorePhase.FAILED)
+    assert (late.phase, made.phase) == (SnapshotPhase.FAILED, RestorePhase.FAILED)
     assert late.reason.startswith(
         f"It could not be started within 1h. Creating VolumeSnapshot {late.name} in namespace"
         " team-a on cluster default: 403 Forbidden"

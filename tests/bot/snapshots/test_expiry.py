@@ -9,14 +9,16 @@ from bot import holds
 from bot.database.columns import new_id
 from bot.holds import Hold
 from bot.snapshots.expiry import expire
-from bot.snapshots.tables import SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.tables import SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 from tests.bot.ground import ALICE, START
 from tests.bot.snapshots.rig import Rig
 
 DAY = timedelta(days=1)
 
 
-def kept(rig: Rig, claim: str, age: timedelta, phase: Phase = Phase.READY) -> Snapshot:
+def kept(
+    rig: Rig, claim: str, age: timedelta, phase: SnapshotPhase = SnapshotPhase.READY
+) -> Snapshot:
     """A row of a snapshot that is kept for a week from when it was taken."""
     row_id, at = new_id(), START - age
     row = Snapshot(
@@ -37,7 +39,7 @@ def kept(rig: Rig, claim: str, age: timedelta, phase: Phase = Phase.READY) -> Sn
         since=at,
         keep_until=at + 7 * DAY,
         phase=phase,
-        taken_at=at if phase is Phase.READY else None,
+        taken_at=at if phase is SnapshotPhase.READY else None,
     )
     rig.do(lambda session: session.add(row))
     return row
@@ -45,7 +47,7 @@ def kept(rig: Rig, claim: str, age: timedelta, phase: Phase = Phase.READY) -> Sn
 
 def going(rig: Rig) -> set[str]:
     rig.do(lambda session: expire(session, START))
-    return {each.id for each in rows(rig) if each.wanted == Wanted.DELETED}
+    return {each.id for each in rows(rig) if each.wanted == SnapshotIntent.DELETED}
 
 
 def rows(rig: Rig) -> list[Snapshot]:
@@ -54,7 +56,7 @@ def rows(rig: Rig) -> list[Snapshot]:
 
 def test_the_newest_stays_however_old(rig: Rig) -> None:
     first, second = kept(rig, "results", 30 * DAY), kept(rig, "results", 20 * DAY)
-    kept(rig, "results", DAY, Phase.TAKING)
+    kept(rig, "results", DAY, SnapshotPhase.TAKING)
     alone = kept(rig, "other", 300 * DAY)
     assert going(rig) == {first.id}
     assert {second.id, alone.id} & going(rig) == set()
@@ -84,6 +86,6 @@ def test_a_year_never_takes_the_last(rig: Rig) -> None:
     for claim in claims:
         mine = [each for each in found if each.claim_name == claim]
         newest = max(mine, key=lambda each: each.asked_at)
-        left = [each for each in mine if each.wanted == Wanted.KEPT]
+        left = [each for each in mine if each.wanted == SnapshotIntent.KEPT]
         assert newest in left
         assert all(each is newest or (each.keep_until or START) > START for each in left)

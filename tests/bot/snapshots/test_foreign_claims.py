@@ -6,7 +6,7 @@ import pytest
 
 from bot.cluster import labels
 from bot.errors import UserError
-from bot.snapshots.tables import Phase
+from bot.snapshots.tables import SnapshotPhase
 from tests.bot.ground import INSTALLATION
 from tests.bot.snapshots.in_place import RESULTS, InPlace
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, Rig
@@ -52,13 +52,13 @@ def test_claims_that_changed_hands_fail(rig: Rig, marks: dict[str, str], reason:
     mark(rig, marks)
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
-    assert (row.phase, row.reason, row.unblock) == (Phase.FAILED, reason, WAY_OUT)
+    assert (row.phase, row.reason, row.unblock) == (SnapshotPhase.FAILED, reason, WAY_OUT)
     assert rig.objects() == []
 
 
 def test_claims_made_for_the_team_have_snapshots(rig: Rig) -> None:
     mark(rig, OF_TEAM_B | {labels.TEAM: "team-a"})
-    assert rig.taken().phase == Phase.READY
+    assert rig.taken().phase == SnapshotPhase.READY
 
 
 def test_foreign_claims_are_not_put_back(in_place: InPlace) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bot.errors import ConflictError
-from bot.snapshots.tables import Phase, RestorePhase
+from bot.snapshots.tables import RestorePhase, SnapshotPhase
 from tests.bot.snapshots.rig import CLAIM, Rig
 from tests.bot.volumes.losing import UNBLOCK, find, lose, said
 
@@ -32,7 +32,7 @@ def test_snapshot_that_was_asked_before_fails(rig: Rig) -> None:
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
     assert (row.phase, row.reason, row.unblock) == (
-        Phase.FAILED, said(CLAIM, "snapshotted")[0], UNBLOCK,
+        SnapshotPhase.FAILED, said(CLAIM, "snapshotted")[0], UNBLOCK,
     )  # fmt: skip
     assert rig.world.list("volumesnapshots") == []
 

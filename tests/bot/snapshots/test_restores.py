@@ -6,7 +6,7 @@ import pytest
 
 from bot import holds
 from bot.errors import UserError
-from bot.snapshots.tables import SNAPSHOT, Phase, RestorePhase, Snapshot
+from bot.snapshots.tables import SNAPSHOT, RestorePhase, Snapshot, SnapshotPhase
 from playground.cluster.story import snapshot_class, storage_class
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, ERIN
@@ -82,7 +82,7 @@ def test_killed_steps_are_taken_up_again(rig: Rig) -> None:
     rig.restart()
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
-    assert (row.phase, rig.objects()) == (Phase.READY, [row.name])
+    assert (row.phase, rig.objects()) == (SnapshotPhase.READY, [row.name])
     there = len(rig.objects(CLAIMS))
     made_id = rig.restore(row)
     rig.making.step(made_id)
@@ -95,7 +95,7 @@ def test_killed_steps_are_taken_up_again(rig: Rig) -> None:
     rig.restart()
     rig.pass_time(minutes=1)
     assert (rig.found(row_id).phase, rig.found(row_id).is_cleared, rig.objects()) == (
-        Phase.DELETED, True, [],
+        SnapshotPhase.DELETED, True, [],
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_what_a_restore_uses_is_not_deleted(rig: Rig) -> None:
     rig.pass_time(minutes=11)
     rig.delete(row)
     rig.pass_time(minutes=1)
-    assert (rig.found(row.id).phase, rig.read("again")) == (Phase.DELETED, "monday")
+    assert (rig.found(row.id).phase, rig.read("again")) == (SnapshotPhase.DELETED, "monday")
 
 
 def test_a_pvc_of_others_keeps_it_too(rig: Rig) -> None:
@@ -132,7 +132,7 @@ def test_a_pvc_of_others_keeps_it_too(rig: Rig) -> None:
     rig.delete(row)
     rig.pass_time(seconds=5)
     row = rig.found(row.id)
-    assert (row.phase, row.wanted, rig.objects()) == (Phase.READY, "kept", [row.name])
+    assert (row.phase, row.wanted, rig.objects()) == (SnapshotPhase.READY, "kept", [row.name])
     (said,) = (said for purpose, said in rig.notes(row.id).items() if purpose.startswith("stayed"))
     assert said == (
         f"<@{ALICE}> `{row.name}` was not deleted. PVC theirs is being created from it."

@@ -17,7 +17,7 @@ from bot.holds import Hold
 from bot.snapshots.expiry import expire
 from bot.snapshots.keepers import PIN
 from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import RESTORE, SNAPSHOT, Phase, Snapshot, Wanted
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 from tests.bot.ground import ALICE, START
 from tests.databases import create_tables
 
@@ -64,7 +64,7 @@ def begun(session: Session, row: SnapshotSchedule, now: datetime) -> Snapshot:
         slot=now,
         asked_at=now,
         since=now,
-        phase=Phase.TAKING,
+        phase=SnapshotPhase.TAKING,
         keep_until=None if row.keep is None else now + row.keep,
     )
     session.add(made)
@@ -92,9 +92,9 @@ class Year:
         made = begun(self.session, self.row, now)
         luck = self.chance.random()
         if luck < 0.8:
-            made.phase, made.taken_at = Phase.READY, now
+            made.phase, made.taken_at = SnapshotPhase.READY, now
         elif luck < 0.9:
-            made.phase, made.ended_at = Phase.FAILED, now
+            made.phase, made.ended_at = SnapshotPhase.FAILED, now
         self.session.flush()
         ready = [each for each in self.rows() if each.is_usable]
         if ready and self.chance.random() < 0.1:
@@ -117,7 +117,7 @@ class Year:
         assert not any(holds.on(self.session, SNAPSHOT, each, now) for each in gone)
         for each in self.rows():
             if each.id in gone:
-                each.phase, each.ended_at = Phase.DELETED, now
+                each.phase, each.ended_at = SnapshotPhase.DELETED, now
         free = [each for each in left if not holds.on(self.session, SNAPSHOT, each.id, now)]
         if self.row.most is not None:
             assert len(free) <= self.row.most
@@ -154,14 +154,14 @@ def test_pins_take_nobodys_place(database: Database) -> None:
         row = planned(session, None, 2)
         made = [begun(session, row, START + number * DAY) for number in range(5)]
         for each in made:
-            each.phase, each.taken_at = Phase.READY, each.asked_at
-        made[1].phase, made[1].taken_at = Phase.TAKING, None
+            each.phase, each.taken_at = SnapshotPhase.READY, each.asked_at
+        made[1].phase, made[1].taken_at = SnapshotPhase.TAKING, None
         session.flush()
         hold(session, made[3], PIN, START + 90 * DAY)
         expire(session, START + 5 * DAY)
         return [(each.wanted, each.is_surplus) for each in made]
 
-    kept, going = (str(Wanted.KEPT), False), (str(Wanted.DELETED), True)
+    kept, going = (str(SnapshotIntent.KEPT), False), (str(SnapshotIntent.DELETED), True)
     assert database.transaction(work) == [going, kept, kept, kept, kept]
 
 
@@ -170,15 +170,19 @@ def test_who_needs_a_surplus_one_keeps_it(database: Database) -> None:
         row = planned(session, None, 1)
         made = [begun(session, row, START + number * DAY) for number in range(2)]
         for each in made:
-            each.phase, each.taken_at = Phase.READY, each.asked_at
+            each.phase, each.taken_at = SnapshotPhase.READY, each.asked_at
         session.flush()
         expire(session, START + 2 * DAY)
         # As the controller notes that the cluster still has a PVC that shows it.
-        made[0].wanted, made[0].keep_until = Wanted.KEPT, START + 3 * DAY
+        made[0].wanted, made[0].keep_until = SnapshotIntent.KEPT, START + 3 * DAY
         found: list[str] = [made[0].wanted]
         for day in (2, 3):
             expire(session, START + day * DAY + timedelta(hours=1))
             found.append(made[0].wanted)
         return found
 
-    assert database.transaction(work) == [Wanted.KEPT, Wanted.KEPT, Wanted.DELETED]
+    assert database.transaction(work) == [
+        SnapshotIntent.KEPT,
+        SnapshotIntent.KEPT,
+        SnapshotIntent.DELETED,
+    ]

@@ -13,10 +13,10 @@ from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, UserError
-from bot.snapshots.controller import World
+from bot.snapshots.controller import ControllerContext
 from bot.snapshots.schedule_controller import ScheduleController
 from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.scheduling import Wish
+from bot.snapshots.scheduling import ScheduleRequest
 from bot.snapshots.tables import Snapshot
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
@@ -29,7 +29,7 @@ NIGHT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 def schedule(rig: Rig, cron: str = NIGHTLY, person: str = ALICE, **wish: Any) -> str:
     """Somebody has snapshots of imagenet taken by the clock; the id of that."""
     rig.look()
-    by, asked = rig.caller(person), Wish(**({"claim": CLAIM, "cron": cron} | wish))
+    by, asked = rig.caller(person), ScheduleRequest(**({"claim": CLAIM, "cron": cron} | wish))
     return rig.do(lambda s: rig.scheduling.schedule(s, by, asked, rig.clock.now()).id)
 
 
@@ -95,7 +95,7 @@ def test_each_night_has_one_snapshot(rig: Rig) -> None:
 def test_two_bots_take_each_slot_once(rig: Rig) -> None:
     schedule(rig, "*/30 * * * *")
     parts = (rig.database, rig.clock, rig.settings, rig.clusters, rig.words)
-    other = Loop(rig.database, rig.clock, [ScheduleController(World(*parts))])
+    other = Loop(rig.database, rig.clock, [ScheduleController(ControllerContext(*parts))])
     asleep(rig, START + timedelta(minutes=31))
     for loop in (rig.loop, other, rig.loop, other):
         loop.run_due()

@@ -7,7 +7,7 @@ import pytest
 
 from bot.errors import UserError
 from bot.snapshots.service import Pinning
-from bot.snapshots.tables import Phase
+from bot.snapshots.tables import SnapshotPhase
 from playground.cluster.story import snapshot_class
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, BOB, DENIAL, ERIN, TEAM_B
@@ -23,7 +23,7 @@ def refusal(rig: Rig, **wish: Any) -> tuple[str, str]:
 def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
     row_id = rig.take(note="before cleaning", keep=timedelta(days=30))
     rig.pass_time(seconds=3)
-    assert (rig.found(row_id).phase, rig.found(row_id).taken_at) == (Phase.TAKING, None)
+    assert (rig.found(row_id).phase, rig.found(row_id).taken_at) == (SnapshotPhase.TAKING, None)
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
     (found,) = rig.world.list(TAKEN, "team-a")
@@ -39,7 +39,11 @@ def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
         "volumeSnapshotClassName": "csi-snapclass",
         "source": {"persistentVolumeClaimName": CLAIM},
     }
-    assert (row.phase, row.size_bytes, row.uid) == (Phase.READY, 2**40, found["metadata"]["uid"])
+    assert (row.phase, row.size_bytes, row.uid) == (
+        SnapshotPhase.READY,
+        2**40,
+        found["metadata"]["uid"],
+    )
     assert rig.card(row_id).splitlines() == [
         f"✅ Snapshot {row.name} · Ready",
         "before cleaning",
@@ -68,10 +72,10 @@ def test_lost_answers_double_nothing(rig: Rig, verb: str, fault: Fault) -> None:
     rig.outside.ledger.by_name[verb] = [fault]
     row = rig.taken()
     rig.pass_time(seconds=20)
-    assert (rig.found(row.id).phase, rig.objects()) == (Phase.READY, [row.name])
+    assert (rig.found(row.id).phase, rig.objects()) == (SnapshotPhase.READY, [row.name])
     rig.delete(rig.found(row.id))
     rig.pass_time(minutes=1)
-    assert (rig.found(row.id).phase, rig.objects()) == (Phase.DELETED, [])
+    assert (rig.found(row.id).phase, rig.objects()) == (SnapshotPhase.DELETED, [])
     assert rig.found(row.id).is_cleared
 
 
@@ -80,12 +84,12 @@ def test_an_error_is_shown_until_the_deadline(rig: Rig) -> None:
     row_id = rig.take()
     rig.pass_time(minutes=2)
     row = rig.found(row_id)
-    assert row.phase == Phase.TAKING
+    assert row.phase == SnapshotPhase.TAKING
     assert row.obstacle.endswith('"backend busy".')
     rig.pass_time(hours=1)
     row = rig.found(row_id)
     assert (row.phase, row.reason.split(". ")[0]) == (
-        Phase.FAILED, "It was not ready within 1h",
+        SnapshotPhase.FAILED, "It was not ready within 1h",
     )  # fmt: skip
     assert row.reason.endswith('"backend busy".')
     assert (row.is_cleared, rig.objects()) == (True, [])
@@ -104,7 +108,7 @@ def test_a_driver_that_recovers_is_waited_for(rig: Rig) -> None:
     rig.world.nature.mend_snapshots("csi-snapclass")
     rig.pass_time(minutes=2)
     row = rig.found(row_id)
-    assert (row.phase, row.obstacle, row.is_late) == (Phase.READY, "", False)
+    assert (row.phase, row.obstacle, row.is_late) == (SnapshotPhase.READY, "", False)
 
 
 def test_classes_are_looked_at_first(rig: Rig) -> None:
@@ -145,7 +149,7 @@ def test_a_class_that_goes_meanwhile_is_told(rig: Rig) -> None:
     rig.world.delete("volumesnapshotclasses", "csi-snapclass")
     rig.pass_time(seconds=10)
     row = rig.found(row_id)
-    assert (row.phase, row.is_cleared, rig.objects()) == (Phase.FAILED, True, [])
+    assert (row.phase, row.is_cleared, rig.objects()) == (SnapshotPhase.FAILED, True, [])
     assert row.unblock == "A platform admin has to create one."
 
 
@@ -173,7 +177,7 @@ def test_the_limit_of_a_driver_is_watched(rig: Rig) -> None:
     )
     rig.delete(row)
     rig.pass_time(minutes=1)
-    assert rig.taken().phase == Phase.READY
+    assert rig.taken().phase == SnapshotPhase.READY
 
 
 def test_two_people_at_once_get_one(rig: Rig) -> None:
@@ -191,7 +195,7 @@ def test_a_name_of_others_is_left_alone(rig: Rig) -> None:
     rig.world.create(TAKEN, body, "team-a")
     rig.pass_time(seconds=30)
     row = rig.found(row_id)
-    assert (row.phase, row.is_cleared, rig.objects()) == (Phase.FAILED, True, [row.name])
+    assert (row.phase, row.is_cleared, rig.objects()) == (SnapshotPhase.FAILED, True, [row.name])
     assert row.reason == (
         f"Namespace team-a already has a VolumeSnapshot {row.name} that Quartermaster did not"
         " create. Nothing was changed."
@@ -204,7 +208,7 @@ def test_a_stranger_deletes_it_and_people_hear(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     row = rig.found(row.id)
     assert (row.phase, row.reason, row.is_cleared) == (
-        Phase.DELETED, "It was deleted outside Quartermaster.", True,
+        SnapshotPhase.DELETED, "It was deleted outside Quartermaster.", True,
     )  # fmt: skip
     assert rig.notes(row.id)["vanished"] == (
         f"<@{ALICE}> `{row.name}`: It was deleted outside Quartermaster. The state that it held"
@@ -219,7 +223,7 @@ def test_a_stuck_deletion_says_what_it_waits_for(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     row = rig.found(row.id)
     assert (row.phase, row.obstacle) == (
-        Phase.DELETING,
+        SnapshotPhase.DELETING,
         (
             "It still exists. It stays until its driver has deleted the storage snapshot and no"
             " PVC is being created from it (finalizers: volumesnapshot-as-source-protection,"
@@ -228,7 +232,7 @@ def test_a_stuck_deletion_says_what_it_waits_for(rig: Rig) -> None:
     )
     rig.world.nature.mend_snapshots("csi-snapclass")
     rig.pass_time(minutes=5)
-    assert (rig.found(row.id).phase, rig.objects()) == (Phase.DELETED, [])
+    assert (rig.found(row.id).phase, rig.objects()) == (SnapshotPhase.DELETED, [])
 
 
 def test_others_delete_only_what_they_may(rig: Rig) -> None:
@@ -264,4 +268,4 @@ def test_a_policy_that_denies_ends_it(rig: Rig) -> None:
     row_id = rig.take()
     rig.pass_time(minutes=3)
     row = rig.found(row_id)
-    assert (row.phase, DENIAL in row.reason) == (Phase.FAILED, True)
+    assert (row.phase, DENIAL in row.reason) == (SnapshotPhase.FAILED, True)

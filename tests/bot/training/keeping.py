@@ -13,8 +13,8 @@ from bot.database.database import Database, Session
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.parameters import Reference
 from bot.snapshots import finding
+from bot.snapshots.controller import ControllerContext as SnapshotWorld
 from bot.snapshots.controller import SnapshotController
-from bot.snapshots.controller import World as SnapshotWorld
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.tables import Restore, Snapshot

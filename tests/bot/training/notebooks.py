@@ -11,7 +11,7 @@ from bot.config import ClusterSettings, Ingress
 from bot.errors import QuartermasterError
 from bot.slack.messages import Message
 from bot.training.sessions import SessionService
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE
 from tests.bot.training.rig import Rig
 
@@ -40,7 +40,7 @@ def running(rig: Rig, **more: Any) -> str:
     """Alice's notebook once it runs."""
     run_id = begin(rig, **more)
     rig.pass_time(seconds=30)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     return run_id
 
 
@@ -61,7 +61,7 @@ def left(rig: Rig, run_id: str) -> list[str]:
 
 
 def left_beside(rig: Rig, run_id: str) -> list[str]:
-    """What is left of its companions."""
+    """What is left of its dependents."""
     return [each for each in left(rig, run_id) if each.partition("/")[0] in BESIDE]
 
 

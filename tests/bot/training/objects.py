@@ -10,7 +10,7 @@ from bot.cluster.objects import Job, Pod
 from bot.cluster.queues import Workload
 from bot.cluster.resources import JOBS
 from bot.quotas.kueue_runs import standing_of
-from bot.quotas.standing import Standing
+from bot.quotas.standing import AdmissionState
 from bot.training.kinds.fate import Root, root_of
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION, START, TEAM_A
@@ -77,7 +77,7 @@ def workload(
     )
 
 
-def standing(*conditions: dict[str, Any], active: bool = True) -> Standing:
+def standing(*conditions: dict[str, Any], active: bool = True) -> AdmissionState:
     """How the Job stands by its Workload."""
     return standing_of(workload(*conditions, active=active))
 

@@ -22,7 +22,7 @@ from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training.controller import RunController, World
+from bot.training.controller import ControllerContext, RunController
 from bot.training.follow_controller import LogFollowController
 from bot.training.follow_service import FollowService
 from bot.training.log_reads import LogReads
@@ -104,7 +104,7 @@ class Rig(Ground):
         """A new process on the same database."""
         parts = (self.database, self.clock, self.settings, self.clusters, self.engines.of)
         self.controller = RunController(
-            World(*parts, self.words, self.scaling.again, self.run_snapshots)
+            ControllerContext(*parts, self.words, self.scaling.again, self.run_snapshots)
         )
         removals = RemovalController(self.database, self.clock, self.clusters)
         logs = LogReads(self.database, self.clusters)

@@ -8,28 +8,28 @@ from bot.training.acting import act
 from bot.training.decision import (
     Await,
     Clear,
-    CompanionSeen,
+    CreateDependent,
     Delete,
+    DependentObserved,
     End,
-    Follow,
-    Furnish,
     Prepare,
-    Rest,
-    Seen,
+    RunObserved,
+    UpdateStatus,
+    Wait,
     decide,
 )
 from bot.training.kinds.fate import root_of
-from bot.training.kinds.kind import Companion
+from bot.training.kinds.kind import Dependent
 from bot.training.state import State
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.ground import INSTALLATION, START
 from tests.bot.training.objects import RUN_ID, UID, later, root, run, standing
 from tests.bot.training.rig import Rig
 
-SECRET = Companion(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}})
-SERVICE = Companion(SERVICES, "lane", lambda: {"spec": {"clusterIP": "None"}})
-MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
-OVER = {"job_uid": UID, "ended_at": later(minutes=1), "phase": Phase.STOPPED}
+SECRET = Dependent(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}})
+SERVICE = Dependent(SERVICES, "lane", lambda: {"spec": {"clusterIP": "None"}})
+MADE = {"job_uid": UID, "made_at": START, "phase": RunPhase.PENDING}
+OVER = {"job_uid": UID, "ended_at": later(minutes=1), "phase": RunPhase.STOPPED}
 TAKEN = (
     "Namespace team-a already has a Service lane that Quartermaster did not create. It was not"
     " changed."
@@ -40,43 +40,43 @@ def there(uid: str = "uid-2", leaving: datetime | None = None) -> ClusterObject:
     return ClusterObject(metadata=ObjectMeta(uid=uid, deletion_timestamp=leaving))
 
 
-def seen(*companions: CompanionSeen) -> Seen:
-    return Seen(root(suspend=True), standing(), companions=companions)
+def seen(*dependents: DependentObserved) -> RunObserved:
+    return RunObserved(root(suspend=True), standing(), dependents=dependents)
 
 
 def test_missing_companions_are_made_in_order() -> None:
-    both = seen(CompanionSeen(SECRET), CompanionSeen(SERVICE))
-    assert decide(run(**MADE), both, START) == Furnish(SECRET, State(Phase.PENDING))
-    one = seen(CompanionSeen(SECRET, there()), CompanionSeen(SERVICE))
-    assert decide(run(**MADE), one, START) == Furnish(SERVICE, State(Phase.PENDING))
+    both = seen(DependentObserved(SECRET), DependentObserved(SERVICE))
+    assert decide(run(**MADE), both, START) == CreateDependent(SECRET, State(RunPhase.PENDING))
+    one = seen(DependentObserved(SECRET, there()), DependentObserved(SERVICE))
+    assert decide(run(**MADE), one, START) == CreateDependent(SERVICE, State(RunPhase.PENDING))
 
 
 def test_a_run_with_everything_is_followed() -> None:
-    whole = seen(CompanionSeen(SECRET, there()))
-    assert decide(run(**MADE), whole, START) == Follow(State(Phase.PENDING))
+    whole = seen(DependentObserved(SECRET, there()))
+    assert decide(run(**MADE), whole, START) == UpdateStatus(State(RunPhase.PENDING))
 
 
 def test_a_companion_of_others_ends_the_run() -> None:
-    other = seen(CompanionSeen(SERVICE, there(), is_ours=False))
-    assert decide(run(**MADE), other, START) == Prepare(Phase.FAILED, TAKEN)
-    before = Seen(None, companions=other.companions)
-    assert decide(run(), before, START) == End(State(Phase.FAILED, reason=TAKEN))
+    other = seen(DependentObserved(SERVICE, there(), is_ours=False))
+    assert decide(run(**MADE), other, START) == Prepare(RunPhase.FAILED, TAKEN)
+    before = RunObserved(None, dependents=other.dependents)
+    assert decide(run(), before, START) == End(State(RunPhase.FAILED, reason=TAKEN))
 
 
 def test_what_is_left_goes_one_by_one() -> None:
     left = (
-        CompanionSeen(SECRET, there("uid-2", START)),
-        CompanionSeen(SERVICE, there("uid-3")),
+        DependentObserved(SECRET, there("uid-2", START)),
+        DependentObserved(SERVICE, there("uid-3")),
     )
-    assert decide(run(**OVER), Seen(None, companions=left), START) == Clear(SERVICE, "uid-3")
-    assert decide(run(**OVER), Seen(None, companions=left[:1]), START) == Await()
-    gone = (CompanionSeen(SECRET), CompanionSeen(SERVICE, there(), is_ours=False))
-    assert decide(run(**OVER), Seen(None, companions=gone), START) == Rest()
+    assert decide(run(**OVER), RunObserved(None, dependents=left), START) == Clear(SERVICE, "uid-3")
+    assert decide(run(**OVER), RunObserved(None, dependents=left[:1]), START) == Await()
+    gone = (DependentObserved(SECRET), DependentObserved(SERVICE, there(), is_ours=False))
+    assert decide(run(**OVER), RunObserved(None, dependents=gone), START) == Wait()
 
 
 def test_a_late_root_goes_before_its_companions() -> None:
-    late = Seen(root(), companions=(CompanionSeen(SECRET, there()),))
-    assert decide(run(ended_at=START, phase=Phase.STOPPED), late, START) == Delete()
+    late = RunObserved(root(), dependents=(DependentObserved(SECRET, there()),))
+    assert decide(run(ended_at=START, phase=RunPhase.STOPPED), late, START) == Delete()
 
 
 def test_a_companion_belongs_to_its_root(rig: Rig) -> None:
@@ -85,8 +85,8 @@ def test_a_companion_belongs_to_its_root(rig: Rig) -> None:
     row = rig.get(run_id)
     job = rig.cluster.get(JOBS, row.job_name, "team-a")
     assert job is not None
-    furnish = Furnish(SECRET)
-    now = Seen(root_of(JOBS, job))
+    furnish = CreateDependent(SECRET)
+    now = RunObserved(root_of(JOBS, job))
     assert act(rig.cluster, rig.engine, row, now, furnish) == (furnish, now)
     made = rig.world.get("secrets", "lane-ssh", "team-a")
     assert made is not None
@@ -105,10 +105,10 @@ def test_a_companion_belongs_to_its_root(rig: Rig) -> None:
 
 def test_a_companion_that_is_refused_ends_the_run(rig: Rig) -> None:
     row = run(id=RUN_ID, **MADE)
-    wrong = Companion(SERVICES, "Not_A_Name", lambda: {"spec": {"clusterIP": "None"}})
-    decision, _ = act(rig.cluster, rig.engine, row, Seen(root()), Furnish(wrong))
+    wrong = Dependent(SERVICES, "Not_A_Name", lambda: {"spec": {"clusterIP": "None"}})
+    decision, _ = act(rig.cluster, rig.engine, row, RunObserved(root()), CreateDependent(wrong))
     assert isinstance(decision, Prepare)
-    assert decision.outcome == Phase.FAILED
+    assert decision.outcome == RunPhase.FAILED
     assert decision.reason.startswith("Creating Service Not_A_Name in namespace team-a on cluster")
-    decision, _ = act(rig.cluster, rig.engine, row, Seen(None), Furnish(wrong))
+    decision, _ = act(rig.cluster, rig.engine, row, RunObserved(None), CreateDependent(wrong))
     assert isinstance(decision, End)

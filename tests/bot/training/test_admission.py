@@ -123,5 +123,5 @@ def test_no_run_mounts_a_path_of_its_node(which: tuple[str, str]) -> None:
     )
     row = run(spec=to_row(spec))
     made = [KINDS[which].manifest(row, INSTALLATION)]
-    made += [each.body() for each in KINDS[which].companions(row)]
+    made += [each.body() for each in KINDS[which].dependents(row)]
     assert "hostPath" not in str(made)

@@ -7,7 +7,7 @@ import pytest
 from bot.quotas.kueue_runs import standing_of
 from bot.quotas.kueue_says import blocked
 from bot.quotas.standing import Blocked, Cause, Stand
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.objects.conditions import set_condition
 from playground.cluster.objects.kinds import WORKLOAD
 from tests.bot.ground import ALICE
@@ -109,7 +109,7 @@ def test_a_rejected_run_ends_and_frees_its_quota(rig: Rig) -> None:
     with rig.world.inside.lock:
         rig.world.inside.world.change(WORKLOAD, ("team-a", work["metadata"]["name"]), reject)
     rig.pass_time(minutes=2)
-    assert rig.get(run_id).phase == Phase.FAILED
+    assert rig.get(run_id).phase == RunPhase.FAILED
     assert rig.notes(run_id)["ended"].startswith(
         f"<@{ALICE}> lane failed before it started. {GAVE_UP} {REJECTED}."
     )

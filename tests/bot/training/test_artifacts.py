@@ -17,7 +17,7 @@ from bot.training.artifacts import Kept, artifacts_of, refuse_lost
 from bot.training.presets import with_preset
 from bot.training.record import details, export_text
 from bot.training.spans import times_of
-from bot.training.spec import SHM_PATH, RunSpec, Volume
+from bot.training.spec import SHM_PATH, CreatedVolume, RunSpec
 from bot.training.submission import Submission
 from handlers.train import train
 from tests.bot.training.rig import IMAGE, Rig
@@ -99,7 +99,7 @@ def test_the_nearest_mount_has_it() -> None:
         cpu="1",
         memory="1Gi",
         mounts=(DATA, OUT),
-        volumes=(Volume(storage_class="standard", size="100Gi", path="/out/new"),),
+        volumes=(CreatedVolume(storage_class="standard", size="100Gi", path="/out/new"),),
         artifacts=("/out/a/b.pt", "/out/new/c.pt", "/out"),
     )
     assert artifacts_of("lane-1", spec) == (

@@ -8,7 +8,7 @@ from bot.config import Prices
 from bot.errors import UsageError
 from bot.slack.card import Card
 from bot.training.comparing import Side, comparison, refuse_few
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.training.objects import later
 from tests.bot.training.records import NOW, finished, took
 
@@ -50,10 +50,10 @@ def test_costs_are_told_where_prices_are_set() -> None:
 def test_a_run_that_has_no_figures_is_unknown() -> None:
     done = Side(finished("done", 2), took(timedelta(hours=1), "2"))
     live = Side(
-        finished("live", 2, phase=Phase.RUNNING, since=later(), ended_at=None),
+        finished("live", 2, phase=RunPhase.RUNNING, since=later(), ended_at=None),
         took(timedelta(hours=24), "48"),
     )
-    failed = Side(finished("failed", 2, phase=Phase.FAILED), took(timedelta(minutes=5), "0.17"))
+    failed = Side(finished("failed", 2, phase=RunPhase.FAILED), took(timedelta(minutes=5), "0.17"))
     plain = Side(finished("plain", 0), took(timedelta(minutes=30), "0"))
     rows = table(comparison([done, live, failed, plain], Prices(), NOW))
     assert rows[2:] == [

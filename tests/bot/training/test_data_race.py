@@ -10,7 +10,7 @@ from bot import holds
 from bot.audit import Actor
 from bot.database.database import Database
 from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.tables import CACHE, Cache, Phase, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.slack.container_parameters import DataMount
@@ -46,7 +46,7 @@ def _race(rig: Rig, pool: ThreadPoolExecutor, version_id: str, name: str) -> Non
         return held, session.get_one(Cache, cache_id).wanted
 
     assert is_marked is (run_id is None)
-    assert rig.do(look) == (([], Wanted.EVICT) if is_marked else ([run_id], Wanted.READY))
+    assert rig.do(look) == (([], CacheIntent.EVICT) if is_marked else ([run_id], CacheIntent.READY))
     rig.do(lambda session: _over(session, cache_id))
 
 
@@ -56,7 +56,7 @@ def _cached(session: Session, version_id: str) -> str:
 
 def _over(session: Session, cache_id: str) -> None:
     cache = session.get_one(Cache, cache_id)
-    cache.phase, cache.ended_at = Phase.EVICTED, START
+    cache.phase, cache.ended_at = CachePhase.EVICTED, START
 
 
 def _submit(rig: Rig, name: str, start: Barrier) -> str | None:

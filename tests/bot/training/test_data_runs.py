@@ -7,8 +7,7 @@ from sqlmodel import Session
 
 from bot import holds
 from bot.datasets.caches import shares
-from bot.datasets.caches.tables import CACHE, SharePhase, Wanted
-from bot.datasets.caches.tables import Phase as CachePhase
+from bot.datasets.caches.tables import CACHE, CacheIntent, CachePhase, SharePhase
 from bot.datasets.tables import Dataset
 from bot.due import wake
 from bot.errors import ConflictError, QuartermasterError
@@ -21,7 +20,7 @@ from bot.training.record import details, record_of
 from bot.training.renderer import people_of
 from bot.training.spans import times_of
 from bot.training.spec import asked_spec
-from bot.training.tables import Phase, lane
+from bot.training.tables import RunPhase, lane
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.cluster.story import claim
 from playground.ledger import Fault
@@ -102,7 +101,7 @@ def test_a_run_mounts_its_data_for_reading(rig: Rig) -> None:
         {**mount, "mountPath": "/data"},
         {**mount, "mountPath": "/again"},
     ]
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
 
 
 KNOWN = [each for each in KINDS if each[0] != "nccl" and each[1] != "deployment"]
@@ -172,14 +171,14 @@ def test_the_end_of_a_fill_lets_it_start(rig: Rig) -> None:
     change(rig, phase=CachePhase.READY)
     rig.pass_time(seconds=1)
     waits = "Waiting until namespace team-a can mount chest-xray@v3."
-    assert (rig.get(run_id).phase, rig.get(run_id).reason) == (Phase.DATA, waits)
+    assert (rig.get(run_id).phase, rig.get(run_id).reason) == (RunPhase.DATA, waits)
     share(rig)
     change(rig)
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     run = rig.get(run_id)
     waited = rig.do(lambda session: times_of(session, run, rig.clock.now()))
-    assert waited.phases[Phase.DATA].total_seconds() == 181
+    assert waited.phases[RunPhase.DATA].total_seconds() == 181
     spent = "waited for data 3m 1s, created 2s, ran 3m 4s"
     assert dict(details(run, waited))["Times"] == spent
 
@@ -221,7 +220,7 @@ def test_a_run_that_waits_can_be_stopped(rig: Rig) -> None:
     assert held(rig) == ["run lane of team-a"]
     rig.stop(run_id)
     rig.pass_time(seconds=1)
-    assert (rig.get(run_id).phase, held(rig), rig.effects()) == (Phase.STOPPED, [], [])
+    assert (rig.get(run_id).phase, held(rig), rig.effects()) == (RunPhase.STOPPED, [], [])
 
 
 def test_the_end_of_a_run_lets_go(rig: Rig) -> None:
@@ -232,7 +231,7 @@ def test_the_end_of_a_run_lets_go(rig: Rig) -> None:
     assert held(rig) == ["run lane of team-a"]
     rig.pass_time(minutes=5)
     ended_at = rig.get(run_id).ended_at
-    assert (rig.get(run_id).phase, held(rig)) == (Phase.SUCCEEDED, [])
+    assert (rig.get(run_id).phase, held(rig)) == (RunPhase.SUCCEEDED, [])
     used_at = rig.do(lambda session: only_cache(session).used_at)
     assert ended_at is not None
     assert used_at >= ended_at
@@ -291,7 +290,7 @@ def _replace_the_dataset(session: Session) -> None:
 
 def test_what_cannot_be_read_is_refused(rig: Rig) -> None:
     assert refusal(rig, data=DATA)[0] == "There is no dataset chest-xray for team-a."
-    cached(rig, wanted=Wanted.EVICT)
+    cached(rig, wanted=CacheIntent.EVICT)
     assert refusal(rig, data=DATA)[0] == "chest-xray@v3 is being evicted from shared."
     assert refusal(rig, data=(DataMount("chest-xray@v9", "/data"),)) == (
         "chest-xray has no version v9.",

@@ -16,10 +16,10 @@ from bot.training.decision import (
     Decision,
     Delete,
     End,
-    Follow,
     Prepare,
-    Rest,
-    Seen,
+    RunObserved,
+    UpdateStatus,
+    Wait,
     decide,
     is_late,
     vanished,
@@ -27,7 +27,7 @@ from bot.training.decision import (
 from bot.training.failures import Failure, failure_row
 from bot.training.kinds.fate import Root, root_of
 from bot.training.state import State
-from bot.training.tables import Phase, Run, Wanted
+from bot.training.tables import Run, RunIntent, RunPhase
 from tests.bot.ground import START
 from tests.bot.training.objects import (
     UID,
@@ -41,10 +41,10 @@ from tests.bot.training.objects import (
     standing,
 )
 
-MADE = {"job_uid": UID, "made_at": START, "phase": Phase.PENDING}
-STOP = {"wanted": Wanted.STOP, "stop_at": START, "stop_why": "Its override has ended."}
+MADE = {"job_uid": UID, "made_at": START, "phase": RunPhase.PENDING}
+STOP = {"wanted": RunIntent.STOP, "stop_at": START, "stop_why": "Its override has ended."}
 LEAVING: dict[str, Any] = {"metadata": {"deletionTimestamp": stamp(later(seconds=30))}}
-OVER = {"ended_at": later(minutes=1), "phase": Phase.STOPPED}
+OVER = {"ended_at": later(minutes=1), "phase": RunPhase.STOPPED}
 UNMANAGED = "Kueue did not start to manage the Job."
 TAKEN = (
     "Namespace team-a already has a Job lane-124a67dc90 that Quartermaster"
@@ -56,69 +56,73 @@ GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
 @pytest.mark.parametrize(
     ("row", "seen", "expected"),
     [
-        (run(), Seen(None), Create()),
-        (run(**STOP), Seen(None), End(State(Phase.STOPPED, reason="Its override has ended."))),
-        (run(), Seen(None, is_taken=True), End(State(Phase.FAILED, reason=TAKEN))),
-        (run(**MADE), Seen(None), End(State(Phase.VANISHED, reason=vanished(run())))),
-        (run(), Seen(root(suspend=True), standing()), Follow(State(Phase.PENDING))),
+        (run(), RunObserved(None), Create()),
+        (
+            run(**STOP),
+            RunObserved(None),
+            End(State(RunPhase.STOPPED, reason="Its override has ended.")),
+        ),
+        (run(), RunObserved(None, is_taken=True), End(State(RunPhase.FAILED, reason=TAKEN))),
+        (run(**MADE), RunObserved(None), End(State(RunPhase.VANISHED, reason=vanished(run())))),
+        (run(), RunObserved(root(suspend=True), standing()), UpdateStatus(State(RunPhase.PENDING))),
         (
             run(**MADE),
-            Seen(root(suspend=True), unmanaged=UNMANAGED),
-            Prepare(Phase.UNMANAGED, UNMANAGED),
+            RunObserved(root(suspend=True), unmanaged=UNMANAGED),
+            Prepare(RunPhase.UNMANAGED, UNMANAGED),
         ),
         (
             run(**MADE, workload="job-lane"),
-            Seen(root(suspend=True), unmanaged=UNMANAGED),
-            Follow(State(Phase.PENDING)),
+            RunObserved(root(suspend=True), unmanaged=UNMANAGED),
+            UpdateStatus(State(RunPhase.PENDING)),
         ),
         (
             run(**MADE, **STOP),
-            Seen(root(), standing(condition("Admitted")), (pod(),)),
-            Prepare(Phase.STOPPED, "Its override has ended."),
+            RunObserved(root(), standing(condition("Admitted")), (pod(),)),
+            Prepare(RunPhase.STOPPED, "Its override has ended."),
         ),
         (
             run(**MADE, **STOP),
-            Seen(root(condition("Complete"))),
-            End(State(Phase.SUCCEEDED, ended_at=stamped(minutes=5))),
+            RunObserved(root(condition("Complete"))),
+            End(State(RunPhase.SUCCEEDED, ended_at=stamped(minutes=5))),
         ),
         (
             run(**MADE),
-            Seen(root(suspend=True), standing(GAVE_UP, active=False)),
-            Prepare(Phase.FAILED, "Kueue gave up after too many attempts to start it."),
+            RunObserved(root(suspend=True), standing(GAVE_UP, active=False)),
+            Prepare(RunPhase.FAILED, "Kueue gave up after too many attempts to start it."),
         ),
-        (run(**MADE, removing=Phase.STOPPED), Seen(root()), Delete()),
-        (run(**MADE, removing=Phase.STOPPED), Seen(root(**LEAVING)), Await()),
-        (run(**MADE, removing=Phase.STOPPED), Seen(None, pods=(pod(),)), Await()),
+        (run(**MADE, removing=RunPhase.STOPPED), RunObserved(root()), Delete()),
+        (run(**MADE, removing=RunPhase.STOPPED), RunObserved(root(**LEAVING)), Await()),
+        (run(**MADE, removing=RunPhase.STOPPED), RunObserved(None, pods=(pod(),)), Await()),
         (
-            run(**MADE, removing=Phase.UNMANAGED, reason="Kueue did not."),
-            Seen(None, pods=(pod("Failed", ended={}),)),
-            End(State(Phase.UNMANAGED, reason="Kueue did not.")),
+            run(**MADE, removing=RunPhase.UNMANAGED, reason="Kueue did not."),
+            RunObserved(None, pods=(pod("Failed", ended={}),)),
+            End(State(RunPhase.UNMANAGED, reason="Kueue did not.")),
         ),
-        (run(**OVER), Seen(None), Rest()),
-        (run(**OVER, job_uid=UID), Seen(root()), Rest()),
-        (run(**OVER), Seen(root(suspend=True)), Delete()),
-        (run(**OVER), Seen(root(**LEAVING)), Rest()),
+        (run(**OVER), RunObserved(None), Wait()),
+        (run(**OVER, job_uid=UID), RunObserved(root()), Wait()),
+        (run(**OVER), RunObserved(root(suspend=True)), Delete()),
+        (run(**OVER), RunObserved(root(**LEAVING)), Wait()),
     ],
 )
-def test_each_situation_has_its_next_step(row: Run, seen: Seen, expected: Decision) -> None:
+def test_each_situation_has_its_next_step(row: Run, seen: RunObserved, expected: Decision) -> None:
     assert decide(row, seen, later(seconds=30)) == expected
 
 
 def test_kueue_has_thirty_seconds_to_manage() -> None:
-    missing = Seen(root(suspend=True), unmanaged=UNMANAGED)
-    assert decide(run(**MADE), missing, later(seconds=29)) == Follow(State(Phase.PENDING))
+    missing = RunObserved(root(suspend=True), unmanaged=UNMANAGED)
+    assert decide(run(**MADE), missing, later(seconds=29)) == UpdateStatus(State(RunPhase.PENDING))
 
 
 @pytest.mark.parametrize(
     ("row", "moment"),
     [
         (run(), later(minutes=2)),
-        (run(phase=Phase.PENDING), later(hours=24)),
-        (run(phase=Phase.CREATING), later(minutes=15)),
-        (run(phase=Phase.RUNNING, **STOP), later(minutes=5)),
+        (run(phase=RunPhase.PENDING), later(hours=24)),
+        (run(phase=RunPhase.CREATING), later(minutes=15)),
+        (run(phase=RunPhase.RUNNING, **STOP), later(minutes=5)),
         (
             run(
-                phase=Phase.RUNNING,
+                phase=RunPhase.RUNNING,
                 started_at=START,
                 spec={"time_limit_seconds": 3600},
             ),
@@ -131,11 +135,11 @@ def test_every_phase_has_a_longest_age(row: Run, moment: datetime) -> None:
 
 
 def test_a_run_without_limit_is_never_late() -> None:
-    assert not is_late(run(phase=Phase.RUNNING, started_at=START), later(days=400))
+    assert not is_late(run(phase=RunPhase.RUNNING, started_at=START), later(days=400))
 
 
 PATIENT: dict[str, Any] = {"metadata": {"annotations": {"quartermaster.dev/attempts": "1"}}}
-HOUR = {"spec": {"time_limit_seconds": 3600}, "phase": Phase.RUNNING, "started_at": START}
+HOUR = {"spec": {"time_limit_seconds": 3600}, "phase": RunPhase.RUNNING, "started_at": START}
 BUSY: dict[str, Any] = {"status": {"active": 1, "ready": 1, "startTime": stamp(START)}}
 
 
@@ -151,7 +155,7 @@ def failed(name: str, **more: Any) -> Pod:
         (
             (failed("lane-1"), failed("lane-2")),
             Prepare(
-                Phase.FAILED,
+                RunPhase.FAILED,
                 "Its program ended with exit code 3. This was attempt 2.",
                 (
                     "Its last lines show what went wrong. Resubmit starts it again once that is"
@@ -165,19 +169,19 @@ def failed(name: str, **more: Any) -> Pod:
 def test_failures_count_where_evictions_look_like_them(
     pods: tuple[Pod, ...], expected: Decision | None
 ) -> None:
-    row, moment = run(**MADE | {"phase": Phase.RUNNING}), later(seconds=30)
-    found = decide(row, Seen(root(**PATIENT), standing(condition("Admitted")), pods), moment)
-    assert found == expected or (expected is None and isinstance(found, Follow))
-    usual = decide(row, Seen(root(), standing(condition("Admitted")), pods), moment)
-    assert isinstance(usual, Follow)
+    row, moment = run(**MADE | {"phase": RunPhase.RUNNING}), later(seconds=30)
+    found = decide(row, RunObserved(root(**PATIENT), standing(condition("Admitted")), pods), moment)
+    assert found == expected or (expected is None and isinstance(found, UpdateStatus))
+    usual = decide(row, RunObserved(root(), standing(condition("Admitted")), pods), moment)
+    assert isinstance(usual, UpdateStatus)
 
 
 @pytest.mark.parametrize(
     ("more", "moment", "expected"),
     [
-        ({}, later(minutes=59), Follow),
+        ({}, later(minutes=59), UpdateStatus),
         ({}, later(minutes=60), Prepare),
-        ({"activeDeadlineSeconds": 3600}, later(minutes=60), Follow),
+        ({"activeDeadlineSeconds": 3600}, later(minutes=60), UpdateStatus),
     ],
     ids=["in-time", "over-time", "limit-of-the-job"],
 )
@@ -186,13 +190,13 @@ def test_time_limits_are_kept_for_jobs_without(
 ) -> None:
     found = decide(
         run(**MADE | HOUR),
-        Seen(root(**BUSY, **more), standing(condition("Admitted")), (pod(),)),
+        RunObserved(root(**BUSY, **more), standing(condition("Admitted")), (pod(),)),
         moment,
     )
     assert isinstance(found, expected)
     if isinstance(found, Prepare):
         longer = "Submit it with a longer `--time` to continue from its last checkpoint."
-        assert found == Prepare(Phase.FAILED, "It reached its time limit of 1h.", longer)
+        assert found == Prepare(RunPhase.FAILED, "It reached its time limit of 1h.", longer)
 
 
 def mpi_job() -> Root:
@@ -205,12 +209,12 @@ def mpi_job() -> Root:
     ("pods", "outcome"),
     [
         # The operator makes the launcher once all workers are ready, and no worker anew.
-        (("Failed", "Running"), Phase.FAILED),
+        (("Failed", "Running"), RunPhase.FAILED),
         (("Running", "Running"), None),
         (("Failed", "Running", "launcher"), None),
     ],
 )
-def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: Phase | None) -> None:
+def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: RunPhase | None) -> None:
     row = run(**MADE, spec=run().spec | {"kind": "mpi", "nodes": 2})
     workers = [
         pod(
@@ -223,7 +227,9 @@ def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: Phase | 
     ]
     launchers = [pod(name=each, labels={"quartermaster.dev/role": each}) for each in pods[2:]]
     admitted = standing(condition("Admitted"))
-    decision = decide(row, Seen(mpi_job(), admitted, (*workers, *launchers)), later(minutes=2))
+    decision = decide(
+        row, RunObserved(mpi_job(), admitted, (*workers, *launchers)), later(minutes=2)
+    )
     assert (decision.outcome if isinstance(decision, Prepare) else None) == outcome
     if isinstance(decision, Prepare):
         said = "Its program ended with exit code 127. It happened in worker 0."
@@ -233,6 +239,8 @@ def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: Phase | 
 def test_a_failure_before_preemption_ends_nothing() -> None:
     died = Failure("uid-old 1", "worker 0", START, "Its program ended with exit code 127.")
     row = run(**MADE, spec=run().spec | {"kind": "mpi", "nodes": 2}, failure=failure_row(died))
-    decision = decide(row, Seen(mpi_job(), standing(condition("Admitted"))), later(minutes=2))
-    assert isinstance(decision, Follow)
-    assert decision.state.phase == Phase.CREATING
+    decision = decide(
+        row, RunObserved(mpi_job(), standing(condition("Admitted"))), later(minutes=2)
+    )
+    assert isinstance(decision, UpdateStatus)
+    assert decision.state.phase == RunPhase.CREATING

@@ -10,7 +10,7 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.training.answers import why_card
 from bot.training.card import People
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import plain_cluster
 from playground.ledger import Fault
@@ -74,7 +74,7 @@ def test_workers_that_die_again_are_told(plain: Rig) -> None:
     plain.pass_time(minutes=2)
     run = plain.get(run_id)
     assert (run.phase, run.reason) == (
-        Phase.RUNNING, "A worker failed. Its program ended with exit code 127."
+        RunPhase.RUNNING, "A worker failed. Its program ended with exit code 127."
     )  # fmt: skip
     assert run.obstacle == (
         "The program of a pod ends repeatedly, and waits longer each time before it restarts."
@@ -117,7 +117,7 @@ def test_a_failed_launcher_takes_its_workers(plain: Rig) -> None:
     plain.world.behaviours[IMAGE] = Training(fails_after=5)
     run_id = submitted(plain)
     plain.pass_time(minutes=10)
-    assert (plain.get(run_id).phase, plain.get(run_id).restarts) == (Phase.FAILED, 2)
+    assert (plain.get(run_id).phase, plain.get(run_id).restarts) == (RunPhase.FAILED, 2)
     assert plain.world.list("deployments", "team-a") == []
     names = [each["metadata"]["name"] for each in plain.world.list("pods", "team-a")]
     assert not any("workers" in name for name in names)
@@ -128,7 +128,7 @@ def test_a_stopped_run_leaves_nothing(plain: Rig) -> None:
     plain.pass_time(seconds=30)
     plain.stop(run_id)
     plain.pass_time(minutes=2)
-    assert plain.get(run_id).phase == Phase.STOPPED
+    assert plain.get(run_id).phase == RunPhase.STOPPED
     assert beside(plain) == []
 
 
@@ -138,7 +138,7 @@ def test_a_lost_answer_makes_nothing_twice(plain: Rig, name: str, fault: Fault) 
     plain.outside.ledger.by_name[name] = [fault]
     run_id = submitted(plain)
     plain.pass_time(minutes=5)
-    assert plain.get(run_id).phase == Phase.SUCCEEDED
+    assert plain.get(run_id).phase == RunPhase.SUCCEEDED
     (pod,) = plain.world.list("pods", "team-a")
     assert beside(plain) == [pod["metadata"]["name"]]
     assert set(plain.effects()) == {*MADE, *CLEARED}
@@ -151,12 +151,12 @@ def test_what_finds_no_room_waits(plain: Rig) -> None:
     plain.pass_time(seconds=30)
     run = plain.get(second)
     assert (run.phase, run.unblock) == (
-        Phase.PENDING,
+        RunPhase.PENDING,
         "It starts when other runs end. There is no quota engine to give it precedence.",
     )
     assert run.reason.startswith("No node has free capacity for it. Kubernetes says: 0/2 nodes are")
     plain.pass_time(minutes=5)
-    assert {plain.get(each).phase for each in (first, second)} == {Phase.SUCCEEDED}
+    assert {plain.get(each).phase for each in (first, second)} == {RunPhase.SUCCEEDED}
 
 
 def test_full_nodes_are_no_matter_of_quota(plain: Rig) -> None:
@@ -190,6 +190,6 @@ def test_what_keeps_pods_from_being_is_said(plain: Rig) -> None:
     run_id = plain.submit("lane", gpus=2)
     plain.pass_time(minutes=1)
     run = plain.get(run_id)
-    assert (run.phase, run.admissions) == (Phase.PENDING, 0)
+    assert (run.phase, run.admissions) == (RunPhase.PENDING, 0)
     assert run.obstacle.startswith("The namespace's ResourceQuota has no capacity for it: ")
     assert run.obstacle.endswith("limited: requests.nvidia.com/gpu=1.")

@@ -12,7 +12,7 @@ from bot.slack.parameters import Nodes
 from bot.training.service import TrainingService
 from bot.training.spec import spec_of
 from bot.training.submission import Submission, fill_in
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.ground import INSTALLATION
 from tests.bot.training.rig import IMAGE, Rig
@@ -29,7 +29,7 @@ def test_an_elastic_run_succeeds_with_all_its_nodes(rig: Rig) -> None:
     assert (job["spec"]["parallelism"], job["status"]["ready"]) == (3, 3)
     assert rig.world.get("services", f"hosts-{rig.get(run_id).job_name}", "team-a") is not None
     rig.pass_time(minutes=10)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert rig.effects() == ["create jobs", "create services", "delete services"]
 
 
@@ -39,9 +39,12 @@ def test_nodes_of_ended_pods_stay_on_the_card(rig: Rig) -> None:
     rig.world.behaviours[f"{name}-0"] = Training(epochs=1, seconds_per_epoch=60)
     rig.world.behaviours[f"{name}-1"] = Training(epochs=1, seconds_per_epoch=20)
     rig.pass_time(seconds=40)
-    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.RUNNING, ["gpu-1", "gpu-2"])
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (RunPhase.RUNNING, ["gpu-1", "gpu-2"])
     rig.pass_time(minutes=2)
-    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.SUCCEEDED, ["gpu-1", "gpu-2"])
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (
+        RunPhase.SUCCEEDED,
+        ["gpu-1", "gpu-2"],
+    )
 
 
 def test_a_queue_without_fabric_is_told_before(rig: Rig) -> None:

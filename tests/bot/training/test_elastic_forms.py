@@ -7,8 +7,8 @@ import pytest
 
 from bot.errors import ConflictError, UsageError
 from bot.slack.parameters import Nodes
-from bot.training.scaling import Offer
-from bot.training.tables import Phase
+from bot.training.scaling import RestartOffer
+from bot.training.tables import RunPhase
 from playground.cluster.objects.schemas import find
 from playground.ledger import Fault
 from tests.bot.ground import ALICE
@@ -50,7 +50,7 @@ def test_a_kueue_without_pytorch_jobs_is_told(rig: Rig) -> None:
         " enable the integration kubeflow.org/pytorchjob in Kueue's configuration. Without"
         " `--form`, the run is a Job, which Kueue manages."
     )
-    assert (rig.get(run_id).phase, rig.get(run_id).reason) == (Phase.UNMANAGED, why)
+    assert (rig.get(run_id).phase, rig.get(run_id).reason) == (RunPhase.UNMANAGED, why)
     assert rig.world.list("pytorchjobs", "team-a") == []
 
 
@@ -67,7 +67,7 @@ def test_a_pytorch_job_runs_to_its_end(rig: Rig, fault: Fault, request_number: i
     assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
     assert len(rig.world.list("pytorchjobs", "team-a")) == 1
     rig.pass_time(hours=2)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
 
 
 def test_a_pytorch_job_starts_anew_to_scale(rig: Rig) -> None:
@@ -77,7 +77,7 @@ def test_a_pytorch_job_starts_anew_to_scale(rig: Rig) -> None:
     run_id = submit(rig, "pytorchjob", 1, 3)
     rig.pass_time(minutes=1)
     why = "Kueue cannot change the number of nodes of a PyTorchJob while it runs."
-    assert scale(rig, run_id, 2) == Offer(rig.get(run_id), 2, why)
+    assert scale(rig, run_id, 2) == RestartOffer(rig.get(run_id), 2, why)
     requeue(rig, run_id, 2)
     rig.pass_time(minutes=2)
     assert rig.notes(run_id)["again"] == "Started again as wide#2."
@@ -92,9 +92,9 @@ def test_a_train_job_keeps_its_nodes(rig: Rig) -> None:
         submit(rig, "trainjob", 1, 2)
     run_id = submit(rig, "trainjob", 2, 2)
     rig.pass_time(minutes=1)
-    assert (rig.get(run_id).phase, len(rig.get(run_id).nodes)) == (Phase.RUNNING, 1)
+    assert (rig.get(run_id).phase, len(rig.get(run_id).nodes)) == (RunPhase.RUNNING, 1)
     why = "A TrainJob keeps the nodes it starts with."
-    assert scale(rig, run_id, 3) == Offer(rig.get(run_id), 3, why)
+    assert scale(rig, run_id, 3) == RestartOffer(rig.get(run_id), 3, why)
     requeue(rig, run_id, 3)
     rig.pass_time(minutes=2)
     (job,) = rig.world.list("trainjobs", "team-a")

@@ -9,12 +9,12 @@ from bot.audit import lines_about
 from bot.errors import QuartermasterError
 from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.slack.markup import when
-from bot.snapshots.tables import Phase as Taking
+from bot.snapshots.tables import SnapshotPhase as Taking
 from bot.training.end_snapshots import end_of, is_wanted
 from bot.training.lineage import lineage_of
 from bot.training.record import record_of
 from bot.training.spans import times_of
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class
 from playground.ledger import Fault
@@ -37,7 +37,7 @@ def test_success_is_kept_without_being_asked(keeping: SnapshotRig) -> None:
     keeping.pass_time(minutes=5)
     run, row = keeping.get(run_id), keeping.kept(run_id)
     name = f"imagenet-{run_id[-10:]}"
-    assert (run.phase, row.phase, row.name) == (Phase.SUCCEEDED, Taking.READY, name)
+    assert (run.phase, row.phase, row.name) == (RunPhase.SUCCEEDED, Taking.READY, name)
     assert (row.run_id, row.run, row.claim_name, row.person) == (run_id, "lane", "imagenet", ALICE)
     assert keeping.effects() == ["create jobs", TAKE]
     assert keeping.objects() == [name]
@@ -80,7 +80,7 @@ def test_failure_is_kept_only_when_asked(keeping: SnapshotRig, on: str, is_kept:
     keeping.world.behaviours["ghcr.io/acme/lane"] = Training(fails_after=20)
     run_id = keeping.train(snapshot_on=on)
     keeping.pass_time(minutes=10)
-    assert keeping.get(run_id).phase == Phase.FAILED
+    assert keeping.get(run_id).phase == RunPhase.FAILED
     assert keeping.is_kept(run_id) == is_kept
     shown = (
         f"`imagenet-{run_id[-10:]}`, ready"
@@ -96,14 +96,14 @@ def test_stopping_is_an_end_like_others(keeping: SnapshotRig, on: str, is_kept: 
     keeping.pass_time(minutes=1)
     keeping.stop(run_id)
     keeping.pass_time(minutes=1)
-    assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (Phase.STOPPED, is_kept)
+    assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (RunPhase.STOPPED, is_kept)
 
 
 def test_what_never_began_is_not_kept(keeping: SnapshotRig) -> None:
     run_id = keeping.train(snapshot_on="always")
     keeping.stop(run_id)
     keeping.pass_time(minutes=1)
-    assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (Phase.STOPPED, False)
+    assert (keeping.get(run_id).phase, keeping.is_kept(run_id)) == (RunPhase.STOPPED, False)
     assert keeping.fact(run_id) == "not taken of `imagenet`: it never started"
 
 
@@ -151,7 +151,7 @@ def test_what_fails_is_told_in_its_thread(keeping: SnapshotRig) -> None:
     keeping.pass_time(minutes=1)
     keeping.world.delete(CLAIMS, "team-a-data", "team-a")
     keeping.pass_time(minutes=5)
-    assert keeping.get(run_id).phase == Phase.SUCCEEDED
+    assert keeping.get(run_id).phase == RunPhase.SUCCEEDED
     assert keeping.kept(run_id).phase == Taking.FAILED
     assert keeping.notes(run_id)["snapshot"].splitlines() == [
         (
@@ -262,19 +262,19 @@ def test_what_cannot_be_kept_is_refused(
 @pytest.mark.parametrize(
     ("phase", "on", "is_taken"),
     [
-        (Phase.EXPIRED, "success", True),
-        (Phase.VANISHED, "success", False),
-        (Phase.VANISHED, "always", True),
-        (Phase.UNMANAGED, "always", False),
+        (RunPhase.EXPIRED, "success", True),
+        (RunPhase.VANISHED, "success", False),
+        (RunPhase.VANISHED, "always", True),
+        (RunPhase.UNMANAGED, "always", False),
     ],
 )
-def test_which_ends_are_kept(phase: Phase, on: str, is_taken: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_which_ends_are_kept(phase: RunPhase, on: str, is_taken: bool) -> None:  # noqa: FBT001 - a parameter of the test
     spec = {
         "image": "lane:1",
         "cpu": "8",
         "memory": "64Gi",
         "snapshot": {"target": "out", "on": on},
     }
-    has_begun = phase is Phase.EXPIRED
+    has_begun = phase is RunPhase.EXPIRED
     ended = run(phase=phase, spec=spec, started_at=START if has_begun else None)
     assert is_wanted(ended) == is_taken

@@ -6,7 +6,7 @@ import pytest
 
 from bot.cluster import labels
 from bot.slack.container_parameters import SecretReference, VolumeMount
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.story import claim
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.notebooks import running, with_ingress
@@ -40,7 +40,7 @@ def failure(rig: Rig, run_id: str) -> tuple[str, str]:
     """Why a run has failed; nothing of it was made."""
     rig.pass_time(seconds=10)
     run = rig.get(run_id)
-    assert (run.phase, run.job_uid, rig.job(run_id)) == (Phase.FAILED, None, None)
+    assert (run.phase, run.job_uid, rig.job(run_id)) == (RunPhase.FAILED, None, None)
     return run.reason, run.unblock
 
 
@@ -93,7 +93,7 @@ def test_claims_made_for_the_team_are_mounted(rig: Rig, label: str) -> None:
     rig.look()
     run_id = rig.submit(**mount())
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
 
 
 def test_a_share_is_mounted_by_data_alone(rig: Rig) -> None:
@@ -105,7 +105,7 @@ def test_a_share_is_mounted_by_data_alone(rig: Rig) -> None:
     marks = OURS | {labels.DATASET_SHARE: "s"}
     rig.world.patch(CLAIMS, name, {"metadata": {"labels": marks}}, "team-a")
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert "shows the cache of" in refusal(rig, **mount(name))[0]
 
 

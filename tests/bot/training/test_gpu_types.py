@@ -7,7 +7,7 @@ import pytest
 from bot.errors import QuartermasterError
 from bot.slack.parameters import Nodes
 from bot.training.spec import spec_of
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.story import GPU, NODE_RESOURCES, add_node, flavor
 from playground.cluster.two_types import PRODUCT, add_second_type
 from tests.bot.training.rig import Rig, settings
@@ -176,7 +176,7 @@ def test_nodes_of_the_type_are_what_counts(types: Rig) -> None:
     types.look()
     run_id = types.submit(gpu_type="a100", gpus=1)
     types.pass_time(minutes=1)
-    assert types.get(run_id).phase == Phase.PENDING
+    assert types.get(run_id).phase == RunPhase.PENDING
 
 
 def test_a_network_test_takes_nodes_of_it(types: Rig) -> None:

@@ -12,10 +12,10 @@ from bot.database.database import Database
 from bot.gpus.amounts import Amounts
 from bot.gpus.idle_runs import idle_runs
 from bot.gpus.sums import Who
-from bot.gpus.usage import Now, Part
+from bot.gpus.usage import Now, SeriesUsage
 from bot.slack.messages import Message
 from bot.training.idle_runs import IdleRun, IdleRunService
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from tests.bot.gpus.digests.days import add_run
 from tests.bot.quotas.people import settings as story
 
@@ -113,7 +113,7 @@ def test_nobody_is_stopped_without_notice_in_slack(database: Database) -> None:
 @pytest.mark.parametrize(
     "also",
     [
-        {"phase": Phase.PREEMPTED},
+        {"phase": RunPhase.PREEMPTED},
         {"wanted": "stop"},
         {"kept_until": SINCE + timedelta(days=1)},
         {"spec": {"session_seconds": 60, "gpus": "1", "image": "x", "cpu": "1", "memory": "1Gi"}},
@@ -171,9 +171,9 @@ def test_idle_is_what_all_samples_say() -> None:
     assert idle_runs(Now("default", sampled_at=now, parts=parts), at, now) == []
 
 
-def part(number: int, run_id: str, since: datetime | None) -> Part:
+def part(number: int, run_id: str, since: datetime | None) -> SeriesUsage:
     who = Who(number, "run", "default", "team-a", "", run_id, "", "", "", "", "", since)
-    return Part(who, Amounts(1000, 1000, 0, 1000))
+    return SeriesUsage(who, Amounts(1000, 1000, 0, 1000))
 
 
 def test_rows_of_runs_keep_the_notice(database: Database) -> None:

@@ -6,7 +6,7 @@ from sqlmodel import Session
 from bot.database.database import Database
 from bot.people import Person
 from bot.training.listing import Listing, listing
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from tests.moments import off_the_minute
 
 NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
@@ -22,7 +22,7 @@ def add_run(session: Session, name: str, **also: Any) -> None:
     session.flush()
 
 
-def ended(minutes: int, phase: Phase = Phase.SUCCEEDED) -> dict[str, Any]:
+def ended(minutes: int, phase: RunPhase = RunPhase.SUCCEEDED) -> dict[str, Any]:
     return {"phase": phase, "ended_at": NOON + timedelta(minutes=minutes)}
 
 
@@ -39,8 +39,8 @@ def test_live_runs_come_before_those_that_ended(database: Database) -> None:
     def work(session: Session) -> None:
         add_run(session, "older", **ended(1))
         add_run(session, "lane")
-        add_run(session, "newer", **ended(2, Phase.FAILED))
-        add_run(session, "eval", number=2, place=3, phase=Phase.PENDING)
+        add_run(session, "newer", **ended(2, RunPhase.FAILED))
+        add_run(session, "eval", number=2, place=3, phase=RunPhase.PENDING)
         add_run(session, "elsewhere", team="team-b")
 
     database.transaction(work)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.training.controller import RunController
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from playground.cluster.story import training_job
 from playground.ledger import Fault
 from tests.bot.ground import ALICE
@@ -59,7 +59,7 @@ def test_a_lost_create_makes_one_job(rig: Rig, fault: Fault) -> None:
     rig.outside.ledger.by_name["create jobs"] = [fault]
     run_id = rig.submit()
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert len(rig.world.list("jobs", "team-a")) == 1
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
 
@@ -71,7 +71,7 @@ def test_a_lost_delete_stops_once(rig: Rig, fault: Fault) -> None:
     rig.outside.ledger.by_name["delete jobs"] = [fault]
     rig.stop(run_id)
     rig.pass_time(minutes=2)
-    assert (rig.get(run_id).phase, rig.job(run_id)) == (Phase.STOPPED, None)
+    assert (rig.get(run_id).phase, rig.job(run_id)) == (RunPhase.STOPPED, None)
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
 
 
@@ -81,7 +81,7 @@ def test_a_step_that_was_never_saved_repeats(rig: Rig) -> None:
     rig.look()
     rig.restart()
     rig.pass_time(minutes=5)
-    assert (rig.get(run_id).phase, rig.effects()) == (Phase.SUCCEEDED, ["create jobs"])
+    assert (rig.get(run_id).phase, rig.effects()) == (RunPhase.SUCCEEDED, ["create jobs"])
 
 
 def test_a_job_that_came_too_late_is_removed(rig: Rig) -> None:
@@ -93,10 +93,10 @@ def test_a_job_that_came_too_late_is_removed(rig: Rig) -> None:
     rig.world.delete("jobs", name, "team-a")
     rig.stop(run_id)
     rig.run()
-    assert rig.get(run_id).phase == Phase.STOPPED
+    assert rig.get(run_id).phase == RunPhase.STOPPED
     rig.world.create("jobs", body, "team-a")
     rig.pass_time(seconds=10)
-    assert (rig.job(run_id), rig.get(run_id).phase) == (None, Phase.STOPPED)
+    assert (rig.job(run_id), rig.get(run_id).phase) == (None, RunPhase.STOPPED)
 
 
 def test_what_the_cluster_refuses_fails_with_words(rig: Rig) -> None:
@@ -104,7 +104,7 @@ def test_what_the_cluster_refuses_fails_with_words(rig: Rig) -> None:
     rig.do(lambda s: setattr(s.get_one(Run, run_id), "job_name", "Not_A_Name"))
     rig.run()
     run = rig.get(run_id)
-    assert run.phase == Phase.FAILED
+    assert run.phase == RunPhase.FAILED
     assert run.reason.startswith("Creating Job Not_A_Name in namespace team-a on cluster default:")
     assert rig.effects() == ["create jobs"]
 
@@ -125,7 +125,7 @@ def test_trouble_is_said_and_forgotten(rig: Rig) -> None:
     )
     rig.world.faults.unavailable = False
     rig.pass_time(minutes=1)
-    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (Phase.RUNNING, "")
+    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.RUNNING, "")
 
 
 def test_a_cluster_that_left_the_configuration_is_told(rig: Rig) -> None:

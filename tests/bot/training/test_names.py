@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_elastic_forms import manage_pytorch_jobs
 
@@ -37,7 +37,7 @@ def test_names_with_a_digit_first_run(full: Rig, wish: dict[str, Any], name: str
     run_id = full.submit(name, gpus=1, **(COMMAND | wish))
     full.pass_time(minutes=3)
     row = full.get(run_id)
-    assert (row.phase, row.reason) == (Phase.RUNNING, "")
+    assert (row.phase, row.reason) == (RunPhase.RUNNING, "")
     assert row.job_name.startswith("run-3")
 
 
@@ -48,9 +48,9 @@ def test_a_run_keeps_its_first_name(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     rig.restart()
     rig.pass_time(minutes=1)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     (job,) = rig.world.list("jobs", "team-a")
     assert job["metadata"]["name"] == before
     rig.stop(run_id)
     rig.pass_time(minutes=3)
-    assert (rig.get(run_id).phase, rig.world.list("jobs", "team-a")) == (Phase.STOPPED, [])
+    assert (rig.get(run_id).phase, rig.world.list("jobs", "team-a")) == (RunPhase.STOPPED, [])

@@ -12,7 +12,7 @@ from bot.errors import ConflictError, LimitError, QuartermasterError, UsageError
 from bot.quotas.engines import Engines
 from bot.slack.parameters import Nodes
 from bot.training.service import TrainingService
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node
 from tests.bot.ground import ERIN, INSTALLATION
@@ -127,7 +127,7 @@ def test_the_log_of_a_failed_test_is_kept(rig: Rig) -> None:
     behaves(rig, fails_after=5, exit_code=3)
     run = rig.get(measured(rig))
     assert (run.phase, run.reason) == (
-        Phase.FAILED,
+        RunPhase.FAILED,
         "Its program ended with exit code 3. This was pod 0.",
     )
 
@@ -137,7 +137,7 @@ def test_no_two_pods_share_a_node(rig: Rig) -> None:
     rig.pass_time(seconds=10)
     pods = rig.world.list("pods", "team-a")
     assert sorted(pod["spec"]["nodeName"] for pod in pods) == ["gpu-1", "gpu-2"]
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
 
 
 @pytest.mark.parametrize(

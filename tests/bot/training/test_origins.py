@@ -16,7 +16,7 @@ from bot.training.lineage import lineage_of
 from bot.training.record import details, record_of
 from bot.training.spans import times_of
 from bot.training.spec import asked_spec
-from bot.training.tables import Phase, Run
+from bot.training.tables import Run, RunPhase
 from playground.cluster.story import claim, storage_class
 from playground.ledger import Fault
 from tests.bot.ground import ALICE
@@ -69,7 +69,7 @@ def test_a_run_goes_on_from_its_end(keeping: SnapshotRig) -> None:
     ]
     assert keeping.fact(again, "From") == f"snapshot `{name}` of run `lane`"
     keeping.pass_time(minutes=5)
-    assert keeping.get(again).phase == Phase.SUCCEEDED
+    assert keeping.get(again).phase == RunPhase.SUCCEEDED
     pod = keeping.job(again)["spec"]["template"]["spec"]
     assert pod["volumes"][1]["persistentVolumeClaim"] == {"claimName": made}
     assert pod["containers"][0]["volumeMounts"][1]["mountPath"] == "/data"
@@ -118,7 +118,7 @@ def test_a_chain_keeps_short_names(keeping: SnapshotRig) -> None:
     keeping.pass_time(minutes=5)
     third = keeping.start_on()
     keeping.pass_time(minutes=5)
-    assert keeping.get(third).phase == Phase.SUCCEEDED
+    assert keeping.get(third).phase == RunPhase.SUCCEEDED
     assert keeping.made(third).claim_name == f"imagenet-{third[-10:]}"
     assert keeping.fact(third, "From").endswith("of run `lane#2`")
 
@@ -132,7 +132,7 @@ def test_its_own_volume_is_replaced(keeping: SnapshotRig) -> None:
     keeping.pass_time(minutes=5)
     spec = asked_spec(keeping.get(again))
     made = keeping.made(again).claim_name
-    assert keeping.get(again).phase == Phase.SUCCEEDED
+    assert keeping.get(again).phase == RunPhase.SUCCEEDED
     assert spec.volumes == ()
     assert spec.mounts == (*MOUNTS, VolumeMount(made, "/out", read_only=False))
     assert keeping.kept(again).claim_name == made
@@ -151,7 +151,7 @@ def test_lost_answers_make_one_pvc(keeping: SnapshotRig, fault: Fault) -> None:
     keeping.outside.ledger.by_name[MAKE] = [fault]
     again = keeping.start_on()
     keeping.pass_time(minutes=6)
-    assert keeping.get(again).phase == Phase.SUCCEEDED
+    assert keeping.get(again).phase == RunPhase.SUCCEEDED
     assert [e for e in keeping.objects(CLAIMS) if e.startswith("imagenet-")] == [
         keeping.made(again).claim_name
     ]
@@ -167,7 +167,7 @@ def test_a_failed_restore_ends_the_run(keeping: SnapshotRig) -> None:
         f"PVC {made} was not created from {name}. The snapshot {name} that it should be created"
         " from no longer exists."
     )
-    assert keeping.get(again).phase == Phase.FAILED
+    assert keeping.get(again).phase == RunPhase.FAILED
     assert keeping.notes(again)["ended"] == f"<@{ALICE}> lane#2 failed before it started. {why}"
     assert "leaves" not in keeping.notes(again)
     assert keeping.job(again) is None
@@ -178,12 +178,12 @@ def test_stopping_the_wait_ends_the_restore(keeping: SnapshotRig) -> None:
     again = keeping.start_on()
     keeping.pass_time(seconds=10)
     made = keeping.made(again)
-    assert (keeping.get(again).phase, made.phase) == (Phase.DATA, RestorePhase.MAKING)
+    assert (keeping.get(again).phase, made.phase) == (RunPhase.DATA, RestorePhase.MAKING)
     assert made.claim_name in keeping.objects(CLAIMS)
     keeping.stop(again)
     keeping.pass_time(minutes=1)
     assert (keeping.get(again).phase, keeping.made(again).phase) == (
-        Phase.STOPPED, RestorePhase.CANCELLED,
+        RunPhase.STOPPED, RestorePhase.CANCELLED,
     )  # fmt: skip
     assert made.claim_name not in keeping.objects(CLAIMS)
     assert keeping.job(again) is None
@@ -193,7 +193,7 @@ def test_stopping_the_wait_ends_the_restore(keeping: SnapshotRig) -> None:
     third = keeping.resubmit("lane")
     assert keeping.fact(third, "From").endswith("of run `lane`")
     keeping.pass_time(minutes=5)
-    assert keeping.get(third).phase == Phase.SUCCEEDED
+    assert keeping.get(third).phase == RunPhase.SUCCEEDED
 
 
 def test_a_pvc_that_is_there_stays(keeping: SnapshotRig) -> None:
@@ -204,12 +204,12 @@ def test_a_pvc_that_is_there_stays(keeping: SnapshotRig) -> None:
     again = keeping.start_on()
     keeping.pass_time(minutes=1)
     assert (keeping.get(again).phase, keeping.made(again).phase) == (
-        Phase.PENDING, RestorePhase.READY,
+        RunPhase.PENDING, RestorePhase.READY,
     )  # fmt: skip
     keeping.stop(again)
     keeping.pass_time(minutes=1)
     made = keeping.made(again).claim_name
-    assert (keeping.get(again).phase, keeping.read(made)) == (Phase.STOPPED, "monday")
+    assert (keeping.get(again).phase, keeping.read(made)) == (RunPhase.STOPPED, "monday")
     assert keeping.notes(again)["leaves"].splitlines() == [
         f"PVC `{made}`, which was created for it, is kept; the run never started.",
         (
@@ -233,7 +233,7 @@ def test_late_volumes_are_not_waited_for(keeping: SnapshotRig) -> None:
     again = keeping.start_on()
     keeping.pass_time(minutes=5)
     assert (keeping.get(again).phase, keeping.made(again).phase) == (
-        Phase.SUCCEEDED, RestorePhase.READY,
+        RunPhase.SUCCEEDED, RestorePhase.READY,
     )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def test_a_process_that_died_goes_on(keeping: SnapshotRig) -> None:
         work.step(row_id)  # the step was taken, and nobody wrote it down
         keeping.restart()
     keeping.pass_time(minutes=6)
-    assert keeping.get(again).phase == Phase.SUCCEEDED
+    assert keeping.get(again).phase == RunPhase.SUCCEEDED
     assert keeping.effects().count(MAKE) == 1
     assert keeping.effects().count("create jobs") == 2
 

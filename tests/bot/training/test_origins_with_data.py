@@ -4,13 +4,13 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.access import Caller
-from bot.datasets.caches.tables import Phase as CachePhase
+from bot.datasets.caches.tables import CachePhase
 from bot.datasets.tables import Version
 from bot.slack.container_parameters import VolumeMount
 from bot.snapshots.tables import Restore
 from bot.training.new_run import AskedRun, UncachedRunError
 from bot.training.spec import asked_spec
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.datasets.caches.rows import DIGEST, add_cache, only_cache
 from tests.bot.training.keeping import SnapshotRig
 from tests.bot.training.test_data_runs import DATA, cached, change, share
@@ -24,7 +24,7 @@ def ended(keeping: SnapshotRig) -> str:
     run_id = keeping.train(data=DATA, pvc=OUT)
     share(keeping)
     keeping.pass_time(minutes=6)
-    assert keeping.get(run_id).phase == Phase.SUCCEEDED
+    assert keeping.get(run_id).phase == RunPhase.SUCCEEDED
     return run_id
 
 
@@ -47,7 +47,7 @@ def test_it_waits_for_copy_and_pvc(keeping: SnapshotRig) -> None:
     assert keeping.get(again).reason == "Waiting for chest-xray@v3: 0 % copied."
     change(keeping, phase=CachePhase.READY)
     keeping.pass_time(minutes=6)
-    assert keeping.get(again).phase == Phase.SUCCEEDED
+    assert keeping.get(again).phase == RunPhase.SUCCEEDED
     assert keeping.kept(again).data == [["chest-xray@v3", DIGEST]]
 
 

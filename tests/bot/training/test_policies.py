@@ -8,7 +8,7 @@ from sqlmodel import col, select
 
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.due import Due
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from bot.training.troubles import warning_about
 from playground.cluster.control.training import Training
 from playground.cluster.objects.errors import not_found
@@ -39,7 +39,7 @@ def test_a_policy_ends_the_run_in_its_words(rig: Rig, words: str, end: str) -> N
     run_id = rig.submit()
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
-    assert (run.phase, run.unblock, run.trouble) == (Phase.FAILED, ADVICE, "")
+    assert (run.phase, run.unblock, run.trouble) == (RunPhase.FAILED, ADVICE, "")
     assert run.reason.startswith(f"Creating Job {run.job_name} in namespace team-a on cluster")
     assert end in run.reason
     assert rig.effects().count("create jobs") == 1
@@ -51,7 +51,7 @@ def test_a_policy_on_a_companion_ends_it(rig: Rig) -> None:
     run_id = rig.submit(kind="sync", nodes=2)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
-    assert (run.phase, run.unblock) == (Phase.FAILED, ADVICE)
+    assert (run.phase, run.unblock) == (RunPhase.FAILED, ADVICE)
     assert run.reason.endswith("LimitRange says no.")
     assert rig.world.list("jobs", "team-a") == []
 
@@ -61,13 +61,13 @@ def test_a_missing_right_is_told_and_waited_for(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(minutes=5)
     run = rig.get(run_id)
-    assert run.phase == Phase.ASKED
+    assert run.phase == RunPhase.ASKED
     assert run.trouble.endswith(
         "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
     )
     rig.world.allow("create", "jobs")
     rig.pass_time(minutes=6)
-    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (Phase.SUCCEEDED, "")
+    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.SUCCEEDED, "")
 
 
 def test_a_server_that_just_began_is_asked_again(rig: Rig) -> None:
@@ -76,7 +76,7 @@ def test_a_server_that_just_began_is_asked_again(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     allow()
     rig.pass_time(minutes=6)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
 
 
 PODS = [
@@ -94,7 +94,7 @@ def test_pods_that_are_refused_end_the_run(full: Rig, wish: dict[str, Any]) -> N
     run_id = full.submit(gpus=1, **wish)
     full.pass_time(minutes=5)
     run = full.get(run_id)
-    assert run.phase == Phase.FAILED
+    assert run.phase == RunPhase.FAILED
     assert run.reason.startswith("The cluster rejects its pods: ")
     assert run.reason.endswith('violates PodSecurity "restricted:latest": privileged.')
     assert not any(full.world.list(kind, "team-a") for kind in ("jobs", "mpijobs", "pytorchjobs"))
@@ -104,10 +104,10 @@ def test_pods_that_soon_may_be_start(rig: Rig) -> None:
     allow = rig.deny("pods", 'pods "{name}" is forbidden: not yet ready to handle request')
     run_id = rig.submit()
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase not in {Phase.FAILED, Phase.RUNNING}
+    assert rig.get(run_id).phase not in {RunPhase.FAILED, RunPhase.RUNNING}
     allow()
     rig.pass_time(minutes=12)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
 
 
 def test_a_denial_of_old_ends_nothing(rig: Rig) -> None:
@@ -147,7 +147,7 @@ def test_a_denied_deletion_is_told_and_tried(rig: Rig) -> None:
     assert 4 < rig.effects().count("delete jobs") < 20
     allow()
     rig.pass_time(minutes=10)
-    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (Phase.STOPPED, "")
+    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.STOPPED, "")
 
 
 def test_what_may_not_be_cleared_is_told(rig: Rig) -> None:
@@ -155,7 +155,7 @@ def test_what_may_not_be_cleared_is_told(rig: Rig) -> None:
     run_id = rig.submit(kind="sync", nodes=2)
     rig.pass_time(minutes=30)
     run = rig.get(run_id)
-    assert run.phase == Phase.SUCCEEDED
+    assert run.phase == RunPhase.SUCCEEDED
     assert run.trouble.startswith("Deleting Service hosts-")
     assert LET_GO in rig.card(run_id)
     allow()
@@ -174,7 +174,7 @@ def test_a_missing_namespace_ends_the_run(rig: Rig, wish: dict[str, Any]) -> Non
     rig.world.inside.operations.admissions.append(missing)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
-    assert (run.phase, run.unblock, run.trouble) == (Phase.FAILED, NO_NAMESPACE, "")
+    assert (run.phase, run.unblock, run.trouble) == (RunPhase.FAILED, NO_NAMESPACE, "")
     assert run.reason.endswith('404 NotFound: namespaces "team-a" not found.')
     assert rig.effects().count("create jobs") == 1
 
@@ -184,11 +184,11 @@ def test_a_namespace_that_goes_ends_runs(full: Rig, wish: dict[str, Any]) -> Non
     full.world.behaviours["lane"] = Training(never_ends=True)
     run_id = full.submit(gpus=1, **wish)
     full.pass_time(minutes=2)
-    assert full.get(run_id).phase == Phase.RUNNING
+    assert full.get(run_id).phase == RunPhase.RUNNING
     full.world.delete("namespaces", "team-a")
     full.pass_time(minutes=10)
     run = full.get(run_id)
-    assert (run.phase, run.trouble) == (Phase.VANISHED, "")
+    assert (run.phase, run.trouble) == (RunPhase.VANISHED, "")
     assert due_rows(full, run_id) == [None]
 
 
@@ -197,7 +197,7 @@ def test_a_leaving_namespace_ends_the_run(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
-    assert (run.phase, run.unblock) == (Phase.FAILED, NO_NAMESPACE)
+    assert (run.phase, run.unblock) == (RunPhase.FAILED, NO_NAMESPACE)
     assert "because it is being terminated" in run.reason
 
 

@@ -5,7 +5,7 @@ import pytest
 from bot.cluster.claims import Requirement
 from bot.errors import ConflictError
 from bot.slack.container_parameters import DataMount, NewVolume, VolumeMount
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.objects.kinds import Object
 from playground.cluster.story import claim, storage_class
 from playground.cluster.two_types import add_second_type
@@ -71,7 +71,7 @@ def test_nodes_of_another_type_are_told(zones: Rig) -> None:
     )
     run_id = zones.submit(pvc=(DATA,), gpu_type="a100")
     zones.pass_time(minutes=5)
-    assert (zones.get(run_id).phase, zones.get(run_id).ran_on) == (Phase.SUCCEEDED, ["gpu-a100"])
+    assert (zones.get(run_id).phase, zones.get(run_id).ran_on) == (RunPhase.SUCCEEDED, ["gpu-a100"])
 
 
 def test_nodes_without_quota_for_the_team_count_not(rig: Rig) -> None:

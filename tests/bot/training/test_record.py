@@ -12,7 +12,7 @@ from bot.slack.card import AsFile
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.record import details, export_card, export_text, record_of
 from bot.training.spans import Times, times_of
-from bot.training.tables import Phase, Run, Span
+from bot.training.tables import Run, RunPhase, Span
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
 from tests.bot.training.records import NOW, finished, took
@@ -88,8 +88,8 @@ def test_the_time_in_each_state_is_kept(rig: Rig) -> None:
     rig.world.create("jobs", training_job("theirs", 8, "team-b", epochs=2), "team-b")
     rig.pass_time(minutes=10)
     found = times(rig, run_id)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
-    assert list(found.phases) == [Phase.CREATING, Phase.RUNNING, Phase.PREEMPTED]
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
+    assert list(found.phases) == [RunPhase.CREATING, RunPhase.RUNNING, RunPhase.PREEMPTED]
     lasted = (rig.get(run_id).ended_at or NOW) - in_whole_seconds(rig.get(run_id).asked_at)
     assert sum(seconds(found).values()) == int(lasted.total_seconds())
     ran = seconds(found)["running"]
@@ -112,7 +112,7 @@ def test_a_run_that_nobody_saw_running_ran(rig: Rig) -> None:
     rig.world.settle()
     rig.outside.clock.moment += timedelta(minutes=10)
     rig.pass_time(seconds=20)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert seconds(times(rig, run_id)) == {"creating": 3, "running": 184}
 
 

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.slack.parameters import Reference
 from bot.training.new_run import Submitted
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE, BOB, ERIN
 from tests.bot.training.rig import Rig, settings
 from tests.bot.training.test_scaling import submit
@@ -58,7 +58,7 @@ def test_a_lead_starts_it_again_for_its_owner(rig: Rig) -> None:
     rig.pass_time(minutes=2)
     assert rig.notes(run_id)["again"] == f"Started again as wide#2. {ACCOUNT}"
     second = rig.do(lambda s: rig.service.find(s, "team-a", Reference("wide")))
-    assert (second.reference, second.person, second.phase) == ("wide#2", ALICE, Phase.RUNNING)
+    assert (second.reference, second.person, second.phase) == ("wide#2", ALICE, RunPhase.RUNNING)
     job = rig.job(second.id)
     assert job["metadata"]["labels"]["quartermaster.dev/person"] == ALICE
     rig.stop(second.id)

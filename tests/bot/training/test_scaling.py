@@ -7,8 +7,8 @@ from sqlmodel import Session
 
 from bot.errors import UserError
 from bot.slack.parameters import Nodes, Reference
-from bot.training.scaling import Offer, Scaled
-from bot.training.tables import Phase
+from bot.training.scaling import RestartOffer, Scaled
+from bot.training.tables import RunPhase
 from playground.cluster.kueue.configuration import Configuration
 from playground.cluster.objects.errors import ApiError
 from playground.cluster.story import training_job
@@ -33,14 +33,14 @@ def submit(rig: Rig, fewest: int = 1, most: int = 3) -> str:
     nodes = Nodes(fewest, most)
     run_id = rig.submit("wide", kind="elastic", nodes=nodes, gpus=1, command=command)
     rig.pass_time(seconds=60)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     return run_id
 
 
-def scale(rig: Rig, run_id: str, nodes: int, person: str = ALICE) -> Scaled | Offer:
+def scale(rig: Rig, run_id: str, nodes: int, person: str = ALICE) -> Scaled | RestartOffer:
     by = rig.caller(person)
 
-    def work(session: Session) -> Scaled | Offer:
+    def work(session: Session) -> Scaled | RestartOffer:
         run = rig.service.get(session, run_id)
         return rig.scaling.scale(session, by, run, nodes, rig.clock.now())
 
@@ -85,7 +85,7 @@ def test_a_run_shrinks_and_grows_again(rig: Rig) -> None:
     spec = rig.job(run_id)["spec"]
     assert (spec["completions"], spec["parallelism"]) == (2, 2)
     rig.pass_time(hours=2)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
     assert rig.effects() == ["create jobs", "create services", PATCH, PATCH, "delete services"]
 
@@ -100,7 +100,7 @@ def test_further_nodes_wait_for_quota(rig: Rig) -> None:
     scale(rig, run_id, 3)
     rig.pass_time(seconds=30)
     assert size(rig, run_id) == "1 of 3 nodes running, 2 waiting for admission; 1 to 3 allowed"
-    assert (rig.get(run_id).phase, rig.get(run_id).obstacle) == (Phase.RUNNING, "")
+    assert (rig.get(run_id).phase, rig.get(run_id).obstacle) == (RunPhase.RUNNING, "")
     rig.pass_time(minutes=20)
     assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
 
@@ -169,7 +169,7 @@ def test_a_fixed_number_stays(rig: Rig) -> None:
 def test_a_kueue_that_cannot_offers_to_start_anew(rig: Rig) -> None:
     rig.world.inside.kueue = Configuration(elastic=False)
     run_id = submit(rig)
-    assert scale(rig, run_id, 1) == Offer(rig.get(run_id), 1, FIXED)
+    assert scale(rig, run_id, 1) == RestartOffer(rig.get(run_id), 1, FIXED)
     requeue(rig, run_id, 1)
     rig.pass_time(minutes=2)
     assert rig.notes(run_id)["ended"].startswith(
@@ -177,7 +177,7 @@ def test_a_kueue_that_cannot_offers_to_start_anew(rig: Rig) -> None:
     )
     assert rig.notes(run_id)["again"] == "Started again as wide#2."
     again = rig.do(lambda session: rig.service.find(session, "team-a", Reference("wide")))
-    assert (again.number, again.phase, again.person) == (2, Phase.RUNNING, ALICE)
+    assert (again.number, again.phase, again.person) == (2, RunPhase.RUNNING, ALICE)
     assert size(rig, again.id) == "1 of 1 node running; 1 to 3 allowed"
     assert PATCH not in rig.effects()
 
@@ -200,7 +200,7 @@ def test_a_webhook_that_refuses_is_quoted(rig: Rig) -> None:
     assert "[Stop and resubmit with 2 nodes]" in said
     assert size(rig, run_id) == "3 of 3 nodes running; 1 to 3 allowed"
     assert rig.effects().count(PATCH) == 1
-    assert isinstance(scale(rig, run_id, 2), Offer)
+    assert isinstance(scale(rig, run_id, 2), RestartOffer)
 
 
 def test_a_stop_does_not_start_it_again(rig: Rig) -> None:

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from bot.config import Admission
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable, VolumeMount
-from bot.training.kinds import KINDS, companions_of, kind_of_run
+from bot.training.kinds import KINDS, dependents_of, kind_of_run
 from bot.training.new_run import AskedRun
 from bot.training.renewing import differences
 from bot.training.spec import RunSpec, Security, to_row
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
@@ -72,7 +72,7 @@ def test_every_kind_runs_where_restricted(rig: Rig, sort: dict[str, Any]) -> Non
     rig.world.behaviours["lane"] = Training(never_ends=True)
     run_id = rig.submit(gpus=1, **sort)
     rig.pass_time(minutes=2)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     pods = [each for each in rig.world.list("pods", "team-a") if each["spec"].get("nodeName")]
     assert len(pods) >= sort.get("nodes", 1)
     for pod in pods:
@@ -147,7 +147,7 @@ def test_images_of_root_end_the_run(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(minutes=3)
     ended = rig.get(run_id)
-    assert ended.phase == Phase.FAILED
+    assert ended.phase == RunPhase.FAILED
     assert ended.reason.startswith(
         "Its pods must not run as root, but its image does: container has runAsNonRoot and image"
         f' will run as root (pod: "{ended.job_name}-'
@@ -166,7 +166,7 @@ def test_users_of_images_run_themselves(rig: Rig) -> None:
     rig.world.behaviours["lane"] = Training(never_ends=True)
     run_id = rig.submit()
     rig.pass_time(minutes=1)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     assert pod_spec(rig, run_id)["securityContext"] == {
         "runAsNonRoot": True,
         "seccompProfile": {"type": "RuntimeDefault"},
@@ -186,7 +186,7 @@ def test_starting_again_follows_the_admission(rig: Rig) -> None:
     rig.world.behaviours["lane"] = Training(exit_code=1)
     first = rig.submit()
     rig.pass_time(minutes=30)
-    assert rig.get(first).phase == Phase.FAILED
+    assert rig.get(first).phase == RunPhase.FAILED
     rig.policy = settings()
     again = rig.resubmit("lane")
     assert pod_spec(rig, again)["securityContext"] == OF_POD
@@ -218,7 +218,7 @@ def test_other_users_of_today_are_told() -> None:
 @pytest.mark.parametrize("kind", ["mpi", "sync", "nccl"])
 def test_ssh_knows_the_user_of_pods(kind: str) -> None:
     row = run(spec=to_row(replace(SPEC, kind=kind, nodes=2, security=RESTRICTED)))
-    (keys,) = [each for each in companions_of(row) if each.resource.kind == "Secret"]
+    (keys,) = [each for each in dependents_of(row) if each.resource.kind == "Secret"]
     users = b64decode(keys.body()["data"]["passwd"]).decode()
     assert users == ("root:x:0:0:root:/root:/bin/sh\nrunner:x:1000:1000::/home/runner:/bin/sh\n")
     for pod in pods_of(row):
@@ -233,9 +233,9 @@ def test_ssh_knows_the_user_of_pods(kind: str) -> None:
 def test_mpi_keys_are_not_the_operators() -> None:
     # The operator refuses an MPIJob whose Secret of that name is somebody else's.
     row = run(spec=to_row(replace(SPEC, kind="mpi", security=RESTRICTED)))
-    assert [each.name for each in companions_of(row)] == ["lane-124a67dc90-ssh-keys"]
+    assert [each.name for each in dependents_of(row)] == ["lane-124a67dc90-ssh-keys"]
     row = run(spec=to_row(replace(SPEC, kind="mpi")))
-    assert [each.name for each in companions_of(row)] == ["lane-124a67dc90-ssh-keys"]
+    assert [each.name for each in dependents_of(row)] == ["lane-124a67dc90-ssh-keys"]
 
 
 def test_mpi_needs_a_command_without_root(rig: Rig) -> None:
@@ -255,7 +255,7 @@ def test_runs_from_before_keep_their_pods(kind: str, form: str) -> None:
 
 
 def pods_of(row: Any) -> list[dict[str, Any]]:
-    """The specs of pods in its manifest and its companions."""
+    """The specs of pods in its manifest and its dependents."""
     found: list[dict[str, Any]] = []
 
     def look(part: Any) -> None:
@@ -265,6 +265,6 @@ def pods_of(row: Any) -> list[dict[str, Any]]:
             if isinstance(each, dict | list):
                 look(each)
 
-    bodies = [each.body() for each in companions_of(row) if each.resource.kind == "Deployment"]
+    bodies = [each.body() for each in dependents_of(row) if each.resource.kind == "Deployment"]
     look([kind_of_run(row).manifest(row, "installation"), *bodies])
     return found

@@ -16,7 +16,7 @@ from bot.slack.messages import Message
 from bot.slack.parameters import Reference
 from bot.training.service import TrainingService
 from bot.training.spec import SHM_PATH
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START
 from tests.bot.training.rig import IMAGE, Rig, settings
 
@@ -40,7 +40,7 @@ def test_a_submission_is_recorded_as_a_whole(rig: Rig) -> None:
         lambda session: (session.scalars(select(Message)).one(), session.scalars(select(Due)).one())
     )
     audit = rig.do(lambda session: lines_about(session, run_id))
-    assert (run.name, run.number, run.phase, run.person) == ("lane", 1, Phase.ASKED, ALICE)
+    assert (run.name, run.number, run.phase, run.person) == ("lane", 1, RunPhase.ASKED, ALICE)
     assert run.job_name == f"lane-{run_id[-10:]}"
     assert (message.subject_kind, message.subject_id, message.live) == ("run", run_id, True)
     assert (wakeup.kind, wakeup.id, wakeup.lane) == ("run", run_id, "cluster:default")
@@ -268,5 +268,5 @@ def test_quotas_may_stop_runs_by_job(rig: Rig) -> None:
 def test_a_cluster_without_view_refuses_nothing(rig: Rig) -> None:
     service = TrainingService(rig.settings, lambda _: None, "x", rig.words, rig.run_snapshots)
     rig.service = service
-    assert rig.get(rig.submit(priority="hgih")).phase == Phase.ASKED
+    assert rig.get(rig.submit(priority="hgih")).phase == RunPhase.ASKED
     assert service.strangers("team-a") == []

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, START
@@ -34,7 +34,7 @@ def test_when_its_time_is_up_nothing_is_left(rig: Rig) -> None:
     leap(rig, rig.get(run_id).until or START)
     rig.pass_time(minutes=1)
     run = rig.get(run_id)
-    assert (run.phase, left(rig, run_id)) == (Phase.EXPIRED, [])
+    assert (run.phase, left(rig, run_id)) == (RunPhase.EXPIRED, [])
     assert rig.effects() == [*MADE, "delete jobs"]
     assert rig.card(run_id).splitlines()[:2] == [
         "✅ nb · Expired after 8h 2s",
@@ -49,7 +49,7 @@ def test_a_notebook_shut_down_within_succeeds(rig: Rig) -> None:
     rig.world.behaviours[NOTEBOOK] = Training(epochs=1, seconds_per_epoch=60)
     run_id = begin(rig)
     rig.pass_time(minutes=3)
-    assert (rig.get(run_id).phase, rig.effects()) == (Phase.SUCCEEDED, [*MADE, *GONE])
+    assert (rig.get(run_id).phase, rig.effects()) == (RunPhase.SUCCEEDED, [*MADE, *GONE])
     assert [each.partition("/")[0] for each in left(rig, run_id)] == ["jobs", "pods"]
 
 
@@ -61,7 +61,7 @@ def test_a_session_out_of_memory_tells_it(rig: Rig) -> None:
     assert f"Attempt 1 of 3 failed. {why} It is restarting." in rig.card(run_id)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
-    assert (run.phase, run.reason) == (Phase.FAILED, f"{why} This was attempt 3.")
+    assert (run.phase, run.reason) == (RunPhase.FAILED, f"{why} This was attempt 3.")
     assert "Jupyter Server 2.17.0 is running at" in rig.notes(run_id)["ended"]
 
 
@@ -70,7 +70,7 @@ def test_the_limit_of_its_job_is_well_too(rig: Rig) -> None:
     rig.outside.clock.moment += timedelta(hours=25)
     rig.look()
     rig.pass_time(minutes=1)
-    assert (rig.get(run_id).phase, left_beside(rig, run_id)) == (Phase.EXPIRED, [])
+    assert (rig.get(run_id).phase, left_beside(rig, run_id)) == (RunPhase.EXPIRED, [])
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
@@ -79,7 +79,7 @@ def test_a_lost_answer_changes_nothing(rig: Rig, request_name: str, fault: Fault
     rig.outside.ledger.by_name[request_name] = [fault]
     run_id = begin(rig, time=timedelta(minutes=2))
     rig.pass_time(minutes=4)
-    assert (rig.get(run_id).phase, left(rig, run_id)) == (Phase.EXPIRED, [])
+    assert (rig.get(run_id).phase, left(rig, run_id)) == (RunPhase.EXPIRED, [])
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
     assert rig.outside.ledger.by_name[request_name] == []
 
@@ -91,7 +91,7 @@ def test_a_lost_answer_leaves_nothing(rig: Rig, request_name: str, fault: Fault)
     rig.outside.ledger.by_name[request_name] = [fault]
     run_id = begin(rig)
     rig.pass_time(minutes=2)
-    assert (rig.get(run_id).phase, left_beside(rig, run_id)) == (Phase.SUCCEEDED, [])
+    assert (rig.get(run_id).phase, left_beside(rig, run_id)) == (RunPhase.SUCCEEDED, [])
     assert rig.outside.ledger.by_name[request_name] == []
 
 
@@ -106,7 +106,7 @@ def test_killed_before_a_step_was_saved(rig: Rig, number: int) -> None:
         rig.loop.run_due()
         rig.outside.clock.moment += timedelta(seconds=10)
     rig.pass_time(minutes=1)
-    assert (rig.get(run_id).phase, left(rig, run_id)) == (Phase.EXPIRED, [])
+    assert (rig.get(run_id).phase, left(rig, run_id)) == (RunPhase.EXPIRED, [])
     tokens = [each for each in rig.effects() if each == "create secrets"]
     assert (len(tokens), list(rig.notes(run_id))) == (1, ["admitted-1", "ended"])
 
@@ -120,7 +120,7 @@ def test_stopped_in_every_phase_leaves_nothing(rig: Rig, steps: int) -> None:
         rig.outside.clock.moment += timedelta(seconds=2)
     rig.stop(run_id)
     rig.pass_time(minutes=3)
-    assert (rig.get(run_id).phase, left(rig, run_id)) == (Phase.STOPPED, [])
+    assert (rig.get(run_id).phase, left(rig, run_id)) == (RunPhase.STOPPED, [])
 
 
 def test_what_others_named_alike_is_left_alone(rig: Rig) -> None:
@@ -129,7 +129,7 @@ def test_what_others_named_alike_is_left_alone(rig: Rig) -> None:
     theirs = {"metadata": {"name": name}, "stringData": {"token": "theirs"}}
     rig.world.create("secrets", theirs, "team-a")
     rig.pass_time(minutes=1)
-    assert rig.get(run_id).phase == Phase.FAILED
+    assert rig.get(run_id).phase == RunPhase.FAILED
     assert rig.get(run_id).reason == (
         f"Namespace team-a already has a Secret {name} that Quartermaster did not create. It was"
         " not changed."

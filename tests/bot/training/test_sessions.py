@@ -6,7 +6,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.training.sessions import SessionService
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.story import training_job
 from tests.bot.ground import ALICE, ERIN, START
 from tests.bot.training.notebooks import (
@@ -70,7 +70,7 @@ def test_an_extended_session_is_reminded_anew(rig: Rig) -> None:
     assert list(rig.notes(run_id)) == ["admitted-1", "reminder-1", "reminder-2"]
     leap(rig, until + timedelta(hours=1))
     rig.pass_time(minutes=1)
-    assert (rig.get(run_id).phase, left(rig, run_id)) == (Phase.EXPIRED, [])
+    assert (rig.get(run_id).phase, left(rig, run_id)) == (RunPhase.EXPIRED, [])
 
 
 def test_short_sessions_are_not_reminded_at_once(rig: Rig) -> None:
@@ -89,7 +89,7 @@ def test_an_extension_beats_the_end_it_met(rig: Rig) -> None:
     rig.do(step.save)
     rig.run()
     run = rig.get(run_id)
-    assert (run.phase, run.removing, rig.effects()) == (Phase.RUNNING, None, MADE)
+    assert (run.phase, run.removing, rig.effects()) == (RunPhase.RUNNING, None, MADE)
 
 
 def test_no_session_outlasts_what_its_team_allows(rig: Rig) -> None:
@@ -156,7 +156,7 @@ def preempted_after(rig: Rig, length: timedelta) -> str:
     leap(rig, rig.get(run_id).since + length)
     rig.world.create("jobs", training_job("base", 8, "team-b", epochs=1), "team-b")
     rig.pass_time(seconds=20)
-    assert (rig.get(run_id).phase, rig.get(run_id).until) == (Phase.PREEMPTED, None)
+    assert (rig.get(run_id).phase, rig.get(run_id).until) == (RunPhase.PREEMPTED, None)
     return run_id
 
 
@@ -166,7 +166,7 @@ def test_the_time_stands_still_while_it_waits(rig: Rig) -> None:
     assert " It then has 5h of its time left. Its" in rig.notes(run_id)["preempted-1"]
     rig.pass_time(minutes=5)
     run = rig.get(run_id)
-    assert (run.phase, run.seconds_left) == (Phase.RUNNING, None)
+    assert (run.phase, run.seconds_left) == (RunPhase.RUNNING, None)
     assert run.until == run.since + timedelta(hours=8) - timedelta(seconds=run.seconds_used)
     assert timedelta(hours=3) <= timedelta(seconds=run.seconds_used) < timedelta(hours=3, minutes=1)
     assert "Time left" not in rig.card(run_id)
@@ -184,5 +184,5 @@ def test_a_session_stopped_while_it_waits_ends(rig: Rig) -> None:
     run_id = preempted_after(rig, timedelta(hours=3))
     rig.stop(run_id)
     rig.pass_time(minutes=1)
-    assert rig.get(run_id).phase == Phase.STOPPED
+    assert rig.get(run_id).phase == RunPhase.STOPPED
     assert "Time left" not in rig.card(run_id)

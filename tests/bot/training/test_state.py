@@ -3,10 +3,10 @@
 import pytest
 
 from bot.cluster.objects import Pod
-from bot.quotas.standing import Standing
+from bot.quotas.standing import AdmissionState
 from bot.training.kinds.fate import Root
 from bot.training.state import State, state_of
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from tests.bot.training.objects import condition, pod, root, stamped, standing
 
 ADMITTED = condition("Admitted")
@@ -19,49 +19,49 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        ((root(suspend=True), None, ()), State(Phase.PENDING)),
-        ((root(suspend=True), standing(), ()), State(Phase.PENDING)),
+        ((root(suspend=True), None, ()), State(RunPhase.PENDING)),
+        ((root(suspend=True), standing(), ()), State(RunPhase.PENDING)),
         (
             (root(suspend=True), standing(active=False), ()),
-            State(Phase.PENDING, reason="It is on hold: its Workload was deactivated."),
+            State(RunPhase.PENDING, reason="It is on hold: its Workload was deactivated."),
         ),
         (
             (root(suspend=True), standing(EVICTED, condition("Preempted", "InClusterQueue")), ()),
             State(
-                Phase.PREEMPTED,
+                RunPhase.PREEMPTED,
                 reason="Its GPUs were needed for a workload of higher priority in the same queue.",
                 since=stamped(minutes=5),
             ),
         ),
         (
             (root(suspend=True), standing(condition("Evicted", "NodeFailures", "node gone")), ()),
-            State(Phase.PENDING, reason="It was requeued: node gone."),
+            State(RunPhase.PENDING, reason="It was requeued: node gone."),
         ),
-        ((root(), standing(ADMITTED), ()), State(Phase.CREATING, since=stamped(minutes=5))),
+        ((root(), standing(ADMITTED), ()), State(RunPhase.CREATING, since=stamped(minutes=5))),
         (
             (root(), standing(ADMITTED), (pod("Pending", waiting={"reason": "PodInitializing"}),)),
-            State(Phase.CREATING, since=stamped(minutes=5)),
+            State(RunPhase.CREATING, since=stamped(minutes=5)),
         ),
         (
             (root(), standing(ADMITTED), (pod(),)),
-            State(Phase.RUNNING, since=stamped(), started_at=stamped()),
+            State(RunPhase.RUNNING, since=stamped(), started_at=stamped()),
         ),
         (
             (root(), standing(ADMITTED), (pod("Succeeded", ended={}),)),
-            State(Phase.RUNNING, started_at=stamped()),
+            State(RunPhase.RUNNING, started_at=stamped()),
         ),
         (
             (root(), standing(ADMITTED), (pod("Failed", ended={"exitCode": 3}),)),
-            State(Phase.CREATING, since=stamped(minutes=5)),
+            State(RunPhase.CREATING, since=stamped(minutes=5)),
         ),
         (
             (root(condition("Complete")), standing(EVICTED), (pod("Succeeded", ended={}),)),
-            State(Phase.SUCCEEDED, started_at=stamped(), ended_at=stamped(minutes=5)),
+            State(RunPhase.SUCCEEDED, started_at=stamped(), ended_at=stamped(minutes=5)),
         ),
     ],
 )
 def test_objects_together_make_one_state(
-    seen: tuple[Root, Standing | None, tuple[Pod, ...]], expected: State
+    seen: tuple[Root, AdmissionState | None, tuple[Pod, ...]], expected: State
 ) -> None:
     found, waiting, pods = seen
     assert state_of(found.fate, waiting, pods) == expected
@@ -128,7 +128,7 @@ def test_a_failure_is_told_in_a_sentence(seen: tuple[Root, tuple[Pod, ...]], sen
 def test_kueue_giving_up_is_a_failure() -> None:
     gave_up = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
     assert state_of(root(suspend=True).fate, standing(gave_up, active=False), ()) == State(
-        Phase.FAILED,
+        RunPhase.FAILED,
         reason="Kueue gave up after too many attempts to start it.",
         is_unfinished=True,
     )

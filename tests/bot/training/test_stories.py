@@ -1,7 +1,7 @@
 """Runs from their beginning to their end, in a cluster over HTTP."""
 
 from bot.training.log_reads import LogWish
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import cluster_queue, training_job
 from tests.bot.ground import ALICE
@@ -133,7 +133,7 @@ def test_more_quota_lets_a_waiting_run_start(rig: Rig) -> None:
     rig.pass_time(seconds=20)
     rig.world.set_quota("team-a", "6")
     rig.pass_time(seconds=20)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     assert rig.notes(run_id) == {"admitted-1": "Admitted after 20s."}
     assert rig.get(run_id).reason == ""
 
@@ -163,7 +163,7 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
         "2026-11-21 12:01:53 epoch 1/3 finished, accuracy 0.535, checkpoint saved",
     )
     rig.pass_time(minutes=10)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert list(rig.notes(run_id)) == ["admitted-1", "preempted-1", "admitted-2", "ended"]
 
 
@@ -194,7 +194,7 @@ def test_a_run_stopped_at_once_leaves_nothing(rig: Rig) -> None:
     run_id = rig.submit()
     rig.stop(run_id)
     rig.run()
-    assert (rig.get(run_id).phase, rig.effects()) == (Phase.STOPPED, [])
+    assert (rig.get(run_id).phase, rig.effects()) == (RunPhase.STOPPED, [])
     assert rig.notes(run_id) == {
         "ended": f"<@{ALICE}> lane was stopped by Alice before it started."
     }

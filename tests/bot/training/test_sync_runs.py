@@ -8,7 +8,7 @@ from sqlmodel import col, select
 
 from bot.audit import AuditLine
 from bot.errors import UsageError
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
 from playground.ledger import Fault
@@ -57,9 +57,12 @@ def test_a_preempted_run_forgets_its_nodes(rig: Rig) -> None:
     assert rig.get(run_id).nodes == ["gpu-1", "gpu-2"]
     rig.world.create("jobs", training_job("theirs", 8, "team-b", epochs=2), "team-b")
     rig.pass_time(seconds=10)
-    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.PREEMPTED, [])
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (RunPhase.PREEMPTED, [])
     rig.pass_time(minutes=10)
-    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (Phase.SUCCEEDED, ["gpu-1", "gpu-2"])
+    assert (rig.get(run_id).phase, rig.get(run_id).nodes) == (
+        RunPhase.SUCCEEDED,
+        ["gpu-1", "gpu-2"],
+    )
 
 
 def test_the_hosts_find_each_other(rig: Rig) -> None:
@@ -78,7 +81,7 @@ def test_a_lost_answer_makes_nothing_twice(rig: Rig, name: str, fault: Fault) ->
     rig.outside.ledger.by_name[name] = [fault]
     run_id = submitted(rig)
     rig.pass_time(minutes=5)
-    assert (rig.get(run_id).phase, beside(rig)) == (Phase.SUCCEEDED, [])
+    assert (rig.get(run_id).phase, beside(rig)) == (RunPhase.SUCCEEDED, [])
     is_made_again = (name, fault) == ("create jobs", Fault.REFUSE)
     assert rig.effects().count("create jobs") == 1 + is_made_again
 
@@ -90,7 +93,7 @@ def test_a_run_stopped_anywhere_leaves_nothing(rig: Rig, seconds: int) -> None:
     rig.restart()
     rig.stop(run_id)
     rig.pass_time(minutes=3)
-    assert (rig.get(run_id).phase, beside(rig)) == (Phase.STOPPED, [])
+    assert (rig.get(run_id).phase, beside(rig)) == (RunPhase.STOPPED, [])
     assert rig.job(run_id) is None
 
 
@@ -109,7 +112,7 @@ def test_keys_that_somebody_deleted_come_back(rig: Rig) -> None:
     secret = f"{rig.get(run_id).job_name}-ssh"
     rig.world.delete("secrets", secret, "team-a")
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
 
 
 def test_no_key_is_in_rows_or_audit(rig: Rig) -> None:
@@ -125,9 +128,9 @@ def test_workers_run_a_server_of_the_image(rig: Rig) -> None:
     run_id = submitted(rig, worker_command=("bash", "serve.sh"), launcher="none")
     rig.world.behaviours[f"{rig.get(run_id).job_name}-1"] = Training(never_ends=True)
     rig.pass_time(seconds=30)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     rig.pass_time(minutes=2)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert (rig.effects(), beside(rig)) == ([*MADE, *CLEARED], [])
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlmodel import col, select
 
 from bot.slack.messages import Message
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.story import training_job
 from tests.bot.ground import ALICE
 from tests.bot.training.rig import Rig
@@ -40,7 +40,7 @@ def expects(rig: Rig, long_wait: timedelta) -> None:
 
 def test_start_after_a_long_wait_is_told_once(rig: Rig) -> None:
     run_id = waits(rig, minutes=5, seconds=1)  # Kueue says in which second it admitted the run.
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     assert told(rig, run_id, "started") == [f"{STARTED}5m."]
     rig.restart()
     rig.pass_time(seconds=20)
@@ -68,7 +68,7 @@ def limited(rig: Rig) -> str:
     command = ("python", "train.py", "--epochs", "9000")
     run_id = rig.submit(time=timedelta(minutes=10), command=command)
     rig.pass_time(minutes=1)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     return run_id
 
 
@@ -86,7 +86,7 @@ def test_near_limit_is_told_once(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     assert len(told(rig, run_id, "time")) == 1
     rig.pass_time(minutes=2)
-    assert rig.get(run_id).phase == Phase.FAILED
+    assert rig.get(run_id).phase == RunPhase.FAILED
 
 
 def test_near_limit_is_told_late_after_an_outage(rig: Rig) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.ledger import Fault
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_elastic_forms import submit
@@ -15,7 +15,7 @@ def trained(rig: Rig) -> str:
     rig.look()
     run_id = submit(rig, "trainjob", 2, 2)
     rig.pass_time(hours=3)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     return run_id
 
 
@@ -36,7 +36,7 @@ def test_an_ended_train_job_goes_after_three_days(
     rig.pass_time(hours=3)
     assert left(rig) == (0, 0, 0)
     run = rig.get(trained)
-    assert (run.phase, run.trouble) == (Phase.SUCCEEDED, "")
+    assert (run.phase, run.trouble) == (RunPhase.SUCCEEDED, "")
     assert "ended" in rig.notes(trained)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.slack.container_parameters import NewVolume, VolumeMount
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class, training_job
 from tests.bot.training.cards import card
@@ -22,7 +22,7 @@ def running(rig: Rig) -> str:
     rig.world.behaviours["lane"] = Training(never_ends=True)
     run_id = rig.submit(gpus=8)
     rig.pass_time(seconds=60)
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
     return run_id
 
 
@@ -50,13 +50,13 @@ def test_a_lost_node_is_told_until_it_returns(rig: Rig) -> None:
     rig.pass_time(minutes=2)
     assert card(rig, run_id).splitlines()[0].startswith("⚠️ lane · Running")
     assert obstacle(rig, run_id) == (
-        Phase.RUNNING,
+        RunPhase.RUNNING,
         "Its node gpu-1 does not respond, so it is unknown whether the run is still running.",
         "It continues when the node is back, or starts elsewhere when an admin deletes gpu-1.",
     )
     rig.world.nature.find_node("gpu-1")
     rig.pass_time(minutes=1)
-    assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+    assert obstacle(rig, run_id) == (RunPhase.RUNNING, "", "")
     assert disruptions(rig, run_id) == []
 
 
@@ -69,7 +69,7 @@ def test_a_run_leaves_a_node_that_is_deleted(rig: Rig) -> None:
     ]
     rig.world.delete("nodes", "gpu-1")
     rig.pass_time(minutes=2)
-    assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+    assert obstacle(rig, run_id) == (RunPhase.RUNNING, "", "")
     assert len(disruptions(rig, run_id)) == 1
 
 
@@ -83,7 +83,7 @@ def test_an_evicted_pod_starts_again_by_itself(rig: Rig) -> None:
         f" quantity: 100Mi, available: 52Mi. {AGAIN}"
     )
     assert note.splitlines()[1] == "```"
-    assert (rig.get(run_id).phase, rig.get(run_id).restarts) == (Phase.RUNNING, 0)
+    assert (rig.get(run_id).phase, rig.get(run_id).restarts) == (RunPhase.RUNNING, 0)
 
 
 def test_a_drained_node_moves_its_run(rig: Rig) -> None:
@@ -93,7 +93,7 @@ def test_a_drained_node_moves_its_run(rig: Rig) -> None:
     assert disruptions(rig, run_id) == [
         f"Its pod was evicted from its node, as when a node is drained. {AGAIN}"
     ]
-    assert rig.get(run_id).phase == Phase.RUNNING
+    assert rig.get(run_id).phase == RunPhase.RUNNING
 
 
 def test_the_scheduler_names_whom_it_made_room_for(rig: Rig) -> None:
@@ -119,7 +119,7 @@ def test_a_preempted_run_names_the_other_run(rig: Rig) -> None:
     rig.submit("urgent", gpus=4, priority="high")
     rig.pass_time(seconds=30)
     run = rig.get(run_id)
-    assert run.phase == Phase.PREEMPTED
+    assert run.phase == RunPhase.PREEMPTED
     assert run.reason.startswith(
         "Its GPUs were needed for a workload of higher priority in the same queue. They went to"
         " urgent of team-a. It is waiting for"
@@ -132,7 +132,7 @@ def test_pods_wait_for_the_resource_quota(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(minutes=1)
     phase, said, advice = obstacle(rig, run_id)
-    assert phase == Phase.CREATING
+    assert phase == RunPhase.CREATING
     assert said.startswith(
         "The namespace's ResourceQuota has no capacity for it: Error creating: pods"
     )
@@ -145,7 +145,7 @@ def test_pods_wait_for_the_resource_quota(rig: Rig) -> None:
     )
     rig.world.delete("resourcequotas", "small", "team-a")
     rig.pass_time(minutes=1)
-    assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+    assert obstacle(rig, run_id) == (RunPhase.RUNNING, "", "")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_refused_pods_of_operators_are_told(rig: Rig, operator: str, form: str) 
     run_id = rig.submit(gpus=1, nodes=2, **more)
     rig.pass_time(minutes=3)
     run = rig.get(run_id)
-    assert run.phase == Phase.FAILED
+    assert run.phase == RunPhase.FAILED
     assert run.reason.startswith("The cluster rejects its pods: ")
     assert 'violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in run.reason
 
@@ -177,7 +177,7 @@ def test_a_run_that_may_not_be_made_waits(rig: Rig) -> None:
     )
     rig.world.delete("resourcequotas", "none", "team-a")
     rig.pass_time(minutes=5)
-    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (Phase.SUCCEEDED, "")
+    assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.SUCCEEDED, "")
 
 
 def test_a_mount_that_fails_is_told(rig: Rig) -> None:
@@ -185,12 +185,12 @@ def test_a_mount_that_fails_is_told(rig: Rig) -> None:
     run_id = rig.submit(pvc=(DATA,))
     rig.pass_time(minutes=1)
     phase, said, advice = obstacle(rig, run_id)
-    assert (phase, advice) == (Phase.CREATING, STORAGE)
+    assert (phase, advice) == (RunPhase.CREATING, STORAGE)
     assert said.startswith("Its volume cannot be mounted: MountVolume.SetUp failed for volume")
     assert said.endswith("mount.nfs: Connection timed out.")
     rig.world.nature.mend_mount("team-a-data")
     rig.pass_time(minutes=1)
-    assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+    assert obstacle(rig, run_id) == (RunPhase.RUNNING, "", "")
 
 
 def test_a_volume_on_another_node_is_waited_for(rig: Rig) -> None:
@@ -202,7 +202,7 @@ def test_a_volume_on_another_node_is_waited_for(rig: Rig) -> None:
     second = rig.submit("second", gpus=4, pvc=(DISK,))
     rig.pass_time(minutes=2)
     phase, said, advice = obstacle(rig, second)
-    assert (rig.get(first).phase, phase) == (Phase.RUNNING, Phase.CREATING)
+    assert (rig.get(first).phase, phase) == (RunPhase.RUNNING, RunPhase.CREATING)
     assert said.startswith(
         "Its volume is still attached to another node: Multi-Attach error for volume"
     )
@@ -221,7 +221,7 @@ def test_a_claim_that_went_is_missed(rig: Rig) -> None:
     rig.stop(theirs)
     rig.pass_time(minutes=2)
     assert obstacle(rig, run_id) == (
-        Phase.CREATING,
+        RunPhase.CREATING,
         "Its PVC team-a-data does not exist.",
         "It starts when a PVC of that name exists. Or stop it and submit it with another PVC.",
     )
@@ -234,7 +234,7 @@ def test_a_claim_deleted_under_a_run_is_told(rig: Rig) -> None:
     rig.world.delete("persistentvolumeclaims", "team-a-data", "team-a")
     rig.pass_time(minutes=1)
     assert obstacle(rig, run_id) == (
-        Phase.RUNNING,
+        RunPhase.RUNNING,
         "Its PVC team-a-data was deleted: Kubernetes removes it once no pod uses it.",
         "Copy the data you need from it before this run ends.",
     )
@@ -249,7 +249,7 @@ def test_a_volume_that_cannot_be_made_is_told(rig: Rig, waits: bool) -> None:  #
     rig.pass_time(minutes=1)
     name = rig.get(run_id).job_name
     assert obstacle(rig, run_id) == (
-        Phase.CREATING,
+        RunPhase.CREATING,
         (
             f"No volume can be provisioned for its PVC pvc-{name}-0: failed to provision volume"
             ' with StorageClass "fast": pool aurora is full.'
@@ -258,4 +258,4 @@ def test_a_volume_that_cannot_be_made_is_told(rig: Rig, waits: bool) -> None:  #
     )
     rig.world.nature.mend_provisioner("fast")
     rig.pass_time(minutes=1)
-    assert obstacle(rig, run_id) == (Phase.RUNNING, "", "")
+    assert obstacle(rig, run_id) == (RunPhase.RUNNING, "", "")

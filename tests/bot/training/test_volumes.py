@@ -7,7 +7,7 @@ import pytest
 from bot.config import ClusterSettings
 from bot.errors import QuartermasterError
 from bot.slack.container_parameters import NewVolume, VolumeMount
-from bot.training.tables import Phase
+from bot.training.tables import RunPhase
 from playground.cluster.story import claim, storage_class
 from playground.ledger import Fault
 from tests.bot.training.rig import Rig
@@ -26,7 +26,7 @@ def test_a_new_volume_outlives_its_run(rig: Rig) -> None:
     run_id = rig.submit(pvc=(NEW,))
     rig.pass_time(minutes=5)
     name = rig.get(run_id).job_name
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert rig.effects() == [MAKE, "create jobs"]
     assert made(rig, run_id)["spec"]["accessModes"] == ["ReadWriteMany"]
     assert "ownerReferences" not in made(rig, run_id)["metadata"]
@@ -42,7 +42,7 @@ def test_a_lost_answer_makes_one_volume(rig: Rig, fault: Fault) -> None:
     rig.outside.ledger.by_name[MAKE] = [fault]
     run_id = rig.submit(pvc=(NEW,))
     rig.pass_time(minutes=5)
-    assert rig.get(run_id).phase == Phase.SUCCEEDED
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert len([each for each in rig.effects() if each == "create jobs"]) == 1
 
 
@@ -52,7 +52,7 @@ def test_a_volume_without_a_run_goes(rig: Rig) -> None:
     assert made(rig, run_id) is not None
     rig.stop(run_id)
     rig.pass_time(seconds=30)
-    assert (made(rig, run_id), rig.get(run_id).phase) == (None, Phase.STOPPED)
+    assert (made(rig, run_id), rig.get(run_id).phase) == (None, RunPhase.STOPPED)
     assert rig.effects() == [MAKE, DELETE]
 
 
@@ -61,7 +61,7 @@ def test_a_stopped_run_keeps_its_volume(rig: Rig) -> None:
     rig.pass_time(seconds=45)
     rig.stop(run_id)
     rig.pass_time(minutes=2)
-    assert (rig.job(run_id), rig.get(run_id).phase) == (None, Phase.STOPPED)
+    assert (rig.job(run_id), rig.get(run_id).phase) == (None, RunPhase.STOPPED)
     assert made(rig, run_id) is not None
 
 
@@ -86,7 +86,7 @@ def test_a_run_started_again_finds_its_volume(rig: Rig) -> None:
     second = rig.resubmit("lane")
     rig.pass_time(minutes=5)
     mounted = f"pvc-{rig.get(first).job_name}-0"
-    assert rig.get(second).phase == Phase.SUCCEEDED
+    assert rig.get(second).phase == RunPhase.SUCCEEDED
     assert (rig.get(second).spec["mounts"], rig.get(second).spec["volumes"]) == (
         [[mounted, "/mnt", False]],
         [],
@@ -144,7 +144,7 @@ def test_a_disk_in_use_is_refused_elsewhere(rig: Rig) -> None:
     rig.pass_time(seconds=30)
     first = rig.submit(pvc=(VolumeMount("disk", "/data", read_only=False),))
     rig.pass_time(seconds=45)
-    assert rig.get(first).phase == Phase.RUNNING
+    assert rig.get(first).phase == RunPhase.RUNNING
     with pytest.raises(QuartermasterError) as refused:
         rig.submit("eval", pvc=(VolumeMount("disk", "/data", read_only=True),))
     assert refused.value.message == (

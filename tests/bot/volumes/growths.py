@@ -13,7 +13,7 @@ from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.growing import GrowthService
 from bot.volumes.growth_card import GrowthRenderer, question
-from bot.volumes.growth_plan import Asked, bytes_of
+from bot.volumes.growth_plan import GrowthRequest, bytes_of
 from bot.volumes.growth_tables import GROWTH, Growth
 from tests.arm import Arm
 from tests.bot.ground import CAROL, ERIN, TEAM_A, Outside
@@ -37,8 +37,10 @@ class Growing(Workshop):
         told["anf"] |= {"changes": changes, "price_per_gib_month": {"Standard": 0.15}}
         self.policy = Settings.model_validate(told)
 
-    def asked(self, size: str = "2Ti", claim: str = CLAIM) -> Asked:
-        return Asked(team="team-a", cluster="default", claim=claim, size_bytes=bytes_of(size))
+    def asked(self, size: str = "2Ti", claim: str = CLAIM) -> GrowthRequest:
+        return GrowthRequest(
+            team="team-a", cluster="default", claim=claim, size_bytes=bytes_of(size)
+        )
 
     def offer(self, size: str = "2Ti", claim: str = CLAIM) -> str:
         """What somebody is shown."""

@@ -14,12 +14,12 @@ from bot.database.database import Database
 from bot.people import Person
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.changes.controller import Deciding
+from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.parts import controllers
 from bot.volumes.reads import VolumeReads
 from bot.volumes.repair import RepairService
 from bot.volumes.repair_card import RepairRenderer
-from bot.volumes.repair_plan import Plan
+from bot.volumes.repair_plan import RepairPlan
 from bot.volumes.repair_tables import REPAIR, Repair
 from playground.arm.trident import CONTROLLER, HOME
 from tests.arm import Arm
@@ -48,20 +48,22 @@ class Workshop(Rig):
     @override
     def controllers(self) -> list[Controller]:
         self.approvals = Approvals(self.settings, self.access)
-        people = Deciding(self.database, self.clock, self.access, self.approvals, self._read_anew)
+        people = ApprovalContext(
+            self.database, self.clock, self.access, self.approvals, self._read_anew
+        )
         deciding = ApprovalController(self.database, self.clock, self.settings, self.approvals)
         return [*controllers(self.files, people, self.clusters, self.settings), deciding]
 
     def _read_anew(self, _workspace: str, users: Any, _groups: Any) -> None:
         self.asked_anew.append(tuple(users))
 
-    def plan(self, name: str = CLAIM) -> Plan:
+    def plan(self, name: str = CLAIM) -> RepairPlan:
         """What a repair would do."""
         self.look()
         where, mine = self.reads.find(self.policy.teams["team-a"], name, None)
         return self.repairs.plan("team-a", where, mine)
 
-    def ask(self, plan: Plan | None = None, by: Caller | None = None) -> str:
+    def ask(self, plan: RepairPlan | None = None, by: Caller | None = None) -> str:
         """Carol asks for one; its id."""
         shown, who = plan or self.plan(), by or self.caller(CAROL)
         return self.do(lambda s: self.repairs.ask(s, who, shown, self.clock.now()).id)

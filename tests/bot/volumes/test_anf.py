@@ -8,7 +8,7 @@ import pytest
 
 from bot.errors import ConflictError, StorageError
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.resources import Pool, PoolPlace, Volume, VolumePlace
+from bot.volumes.resources import AnfVolume, Pool, PoolPlace, VolumePlace
 from playground.arm.estate import ACCOUNT, GIB, GROUP, TIB
 from playground.ledger import Fault
 from tests.arm import Arm
@@ -46,7 +46,7 @@ def test_estate_is_all_pools_and_volumes(arm: Arm, files: NetAppFiles) -> None:
         encryption="Single",
     )
     assert found.volumes == (
-        Volume(
+        AnfVolume(
             id=arm.estate.volume_id(made),
             place=VolumePlace(*PREMIUM, "pvc-1"),
             path="pvc-1",

@@ -7,7 +7,7 @@ import pytest
 from bot.approvals import Verdict
 from bot.audit import lines_about
 from bot.errors import ConflictError, LimitError, UserError
-from bot.volumes.growth_tables import Phase
+from bot.volumes.growth_tables import GrowthPhase
 from playground.arm.estate import TIB
 from playground.arm.trident import Wanted, export
 from playground.ledger import Fault
@@ -53,7 +53,7 @@ def test_foreign_claims_do_not_grow(growing: Growing) -> None:
 def test_claim_and_volume_grow(growing: Growing) -> None:
     row_id = growing.grow()
     growing.later(minutes=1)
-    assert growing.growth(row_id).phase == Phase.DONE
+    assert growing.growth(row_id).phase == GrowthPhase.DONE
     assert growing.claim()["status"]["capacity"] == {"storage": "2Ti"}
     assert growing.volume.quota == 2 * TIB
     assert growing.effects() == [CLAIMS]
@@ -69,7 +69,7 @@ def test_lost_answer_grows_it_once(growing: Growing, fault: Fault) -> None:
     row_id = growing.grow()
     growing.outside.ledger.by_name[CLAIMS] = [fault]
     growing.later(minutes=2)
-    assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 2 * TIB)
+    assert (growing.growth(row_id).phase, growing.volume.quota) == (GrowthPhase.DONE, 2 * TIB)
 
 
 @ON_BOTH
@@ -78,7 +78,7 @@ def test_every_step_outlives_a_restart(growing: Growing) -> None:
     for _ in range(20):
         growing.restart()
         growing.later(seconds=2)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.DONE, [CLAIMS])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.DONE, [CLAIMS])
 
 
 @ON_BOTH
@@ -86,11 +86,11 @@ def test_growth_above_the_threshold_is_approved(growing: Growing) -> None:
     assert "An approver other than you has to approve it." in growing.offer("3Ti")
     row_id = growing.grow("3Ti")
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.ASKED, [])
     assert "@U0CAROL can decide." in growing.card_of(row_id, APPROVE)
     growing.say(row_id)
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 3 * TIB)
+    assert (growing.growth(row_id).phase, growing.volume.quota) == (GrowthPhase.DONE, 3 * TIB)
     assert growing.asked_anew == [(CAROL,)]
 
 
@@ -99,7 +99,7 @@ def test_denied_growth_asks_for_nothing(growing: Growing) -> None:
     growing.later(minutes=1)
     growing.say(row_id, Verdict.DENY)
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.DENIED, [])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.DENIED, [])
     assert growing.notes(row_id) == {
         "ended": f"<@{ERIN}> The growth of `lane-data` was denied. Nothing was changed."
     }
@@ -111,13 +111,13 @@ def test_approver_who_lost_the_right_is_asked_anew(growing: Growing) -> None:
     growing.say(row_id)
     growing.let_approve(ERIN)
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.ASKED, [])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.ASKED, [])
     said = "An approver lost the right to approve, so a new approval is needed."
     assert said in growing.card_of(row_id)
     growing.let_approve(BOB, CAROL)
     growing.say(row_id)
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.volume.quota) == (Phase.DONE, 3 * TIB)
+    assert (growing.growth(row_id).phase, growing.volume.quota) == (GrowthPhase.DONE, 3 * TIB)
 
 
 def test_full_pool_refuses_before_and_at_the_act(growing: Growing) -> None:
@@ -132,7 +132,7 @@ def test_full_pool_refuses_before_and_at_the_act(growing: Growing) -> None:
     growing.later(minutes=1)
     row = growing.growth(row_id)
     assert (row.phase, row.reason, growing.effects()) == (
-        Phase.FAILED,
+        GrowthPhase.FAILED,
         "Pool standard has 1 TiB free, but lane-data needs 2 TiB more.",
         [],
     )
@@ -161,7 +161,7 @@ def test_lost_volume_does_not_grow(growing: Growing) -> None:
     row_id = growing.grow()
     lose(growing, CLAIM)
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.FAILED, [])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.FAILED, [])
 
 
 def test_two_who_ask_get_one_growth(growing: Growing) -> None:
@@ -177,7 +177,7 @@ def test_quota_of_the_namespace_is_said_in_words(growing: Growing) -> None:
     row_id = growing.grow()
     growing.later(minutes=1)
     row = growing.growth(row_id)
-    assert row.phase == Phase.FAILED
+    assert row.phase == GrowthPhase.FAILED
     assert row.reason.startswith("The namespace's ResourceQuota has no room for it.")
 
 
@@ -186,7 +186,7 @@ def test_volume_moved_a_moment_ago_does_not_grow(growing: Growing) -> None:
     assert refusal(growing) == said(CLAIM, "grown")
     row_id = growing.grow()
     growing.later(minutes=1)
-    assert (growing.growth(row_id).phase, growing.effects()) == (Phase.FAILED, [])
+    assert (growing.growth(row_id).phase, growing.effects()) == (GrowthPhase.FAILED, [])
     growers = growing.world.inside.claims.growers
     told = growers["csi.trident.netapp.io"](growing.pv, 2 * TIB)
     assert told == f"could not find volume {growing.pv}"
@@ -201,7 +201,7 @@ def test_growth_that_never_comes_ends_with_words(growing: Growing) -> None:
     growing.later(minutes=1)
     row = growing.growth(row_id)
     assert (row.phase, row.reason) == (
-        Phase.FAILED, "It did not grow within 1d. ControllerResizeError: no room",
+        GrowthPhase.FAILED, "It did not grow within 1d. ControllerResizeError: no room",
     )  # fmt: skip
     assert row.unblock.startswith("The PVC keeps requesting 2 TiB, which cannot be undone.")
 

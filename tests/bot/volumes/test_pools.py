@@ -28,7 +28,7 @@ from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.rooms import rooms
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.watermark import Room
+from bot.datasets.caches.watermark import ClassCapacity
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.pools import PoolRoom, pool_rooms
 from bot.volumes.sightings import PoolController, look_at_pools
@@ -190,7 +190,7 @@ def test_pool_comes_before_quota_and_budget() -> None:
     pool = PoolRoom("premium", 2 * TIB, 500 * GIB, START)
     limits = [quota("100Gi")]
     assert rooms([], limits, {CLASS: pool}, DATASETS) == {
-        CLASS: Room(2 * TIB, 500 * GIB, 0, "pool premium")
+        CLASS: ClassCapacity(2 * TIB, 500 * GIB, 0, "pool premium")
     }
     assert rooms([], limits, {}, DATASETS)[CLASS].source == "ResourceQuota storage"
     assert rooms([], [], {}, DATASETS)[CLASS].source == "budget"

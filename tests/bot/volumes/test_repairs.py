@@ -6,7 +6,7 @@ from bot.approvals import Verdict
 from bot.audit import lines_about
 from bot.errors import ConflictError
 from bot.volumes.records import ClaimPlace, stale
-from bot.volumes.repair_tables import Phase
+from bot.volumes.repair_tables import RepairPhase
 from playground.arm.trident import CONTROLLER, HOME
 from playground.ledger import Fault
 from tests.bot.ground import CAROL, ERIN
@@ -34,11 +34,11 @@ def test_approved_repair_tells_trident(shop: Workshop) -> None:
     assert is_stale(shop)
     row_id = shop.ask()
     shop.later(minutes=1)
-    assert (shop.effects(), shop.found(row_id).phase) == ([], Phase.ASKED)
+    assert (shop.effects(), shop.found(row_id).phase) == ([], RepairPhase.ASKED)
     shop.decide(row_id)
     shop.later(minutes=2)
     row = shop.found(row_id)
-    assert (row.phase, shop.record(), is_stale(shop)) == (Phase.DONE, shop.place, False)
+    assert (row.phase, shop.record(), is_stale(shop)) == (RepairPhase.DONE, shop.place, False)
     assert shop.effects() == ["patch tridentvolumes", "patch deployments"]
     assert shop.asked_anew == [(ERIN,)]
     assert shop.notes(row_id) == {
@@ -69,7 +69,7 @@ def test_lost_answers_repair_all_the_same(shop: Workshop, name: str, fault: Faul
     row_id = shop.approved()
     shop.outside.ledger.by_name[name] = [fault]
     shop.later(minutes=3)
-    assert (shop.found(row_id).phase, shop.record()) == (Phase.DONE, shop.place)
+    assert (shop.found(row_id).phase, shop.record()) == (RepairPhase.DONE, shop.place)
     generation = shop.deployment()["metadata"]["generation"]
     assert generation == 2
 
@@ -83,7 +83,7 @@ def test_every_step_survives_a_restart(shop: Workshop) -> None:
         phase = shop.found(row_id).phase
         if phase not in seen:
             seen.append(phase)
-    assert seen[-1] == Phase.DONE
+    assert seen[-1] == RepairPhase.DONE
     assert shop.effects() == ["patch tridentvolumes", "patch deployments"]
 
 
@@ -92,7 +92,7 @@ def test_look_meanwhile_does_not_call_it_mended(shop: Workshop) -> None:
     row_id = shop.approved()
     shop.look()
     shop.loop.run_due()
-    while shop.found(row_id).phase in {Phase.ASKED, Phase.PATCHING}:
+    while shop.found(row_id).phase in {RepairPhase.ASKED, RepairPhase.PATCHING}:
         shop.later(seconds=2)
     assert shop.record() == shop.place
     shop.look_at_azure()
@@ -105,7 +105,7 @@ def test_denied_repair_changes_nothing(shop: Workshop) -> None:
     row_id = shop.ask()
     shop.decide(row_id, verdict=Verdict.DENY)
     shop.later(minutes=1)
-    assert (shop.found(row_id).phase, shop.effects()) == (Phase.DENIED, [])
+    assert (shop.found(row_id).phase, shop.effects()) == (RepairPhase.DENIED, [])
     assert shop.notes(row_id) == {
         "ended": f"<@{CAROL}> The repair of `lane-data` was denied. Nothing was changed."
     }
@@ -114,14 +114,14 @@ def test_denied_repair_changes_nothing(shop: Workshop) -> None:
 def test_nobody_decides_until_it_expires(shop: Workshop) -> None:
     row_id = shop.ask()
     shop.later(hours=25)
-    assert (shop.found(row_id).phase, shop.effects()) == (Phase.EXPIRED, [])
+    assert (shop.found(row_id).phase, shop.effects()) == (RepairPhase.EXPIRED, [])
 
 
 def test_approver_who_lost_the_right_is_asked_anew(shop: Workshop) -> None:
     row_id = shop.approved()
     shop.let_approve(CAROL)
     shop.later(minutes=1)
-    assert (shop.found(row_id).phase, shop.effects()) == (Phase.ASKED, [])
+    assert (shop.found(row_id).phase, shop.effects()) == (RepairPhase.ASKED, [])
     assert "it is asked again" in shop.shown(row_id)
 
 
@@ -131,7 +131,7 @@ def test_volume_that_moved_on_fails_with_nothing_done(shop: Workshop) -> None:
     shop.later(minutes=1)
     row = shop.found(row_id)
     assert (row.phase, row.reason, row.stands) == (
-        Phase.FAILED, "The volume is now somewhere else in Azure.", "Nothing was changed.",
+        RepairPhase.FAILED, "The volume is now somewhere else in Azure.", "Nothing was changed.",
     )  # fmt: skip
     assert shop.effects() == []
 
@@ -151,24 +151,28 @@ def test_record_changed_meanwhile_is_looked_at_again(shop: Workshop) -> None:
     row_id = shop.approved()
     shop.world.faults.conflicts = 1
     shop.later(minutes=2)
-    assert (shop.found(row_id).phase, shop.record()) == (Phase.DONE, shop.place)
+    assert (shop.found(row_id).phase, shop.record()) == (RepairPhase.DONE, shop.place)
 
 
 def test_record_that_is_right_already_needs_a_start(shop: Workshop) -> None:
     row_id = shop.approved()
     shop.set_record(shop.place)
     shop.later(minutes=2)
-    assert (shop.found(row_id).phase, shop.effects()) == (Phase.DONE, ["patch deployments"])
+    assert (shop.found(row_id).phase, shop.effects()) == (RepairPhase.DONE, ["patch deployments"])
 
 
 def test_trident_that_writes_the_old_id_back(shop: Workshop) -> None:
     old = shop.record()
     row_id = shop.approved()
-    while shop.found(row_id).phase != Phase.ROLLING:
+    while shop.found(row_id).phase != RepairPhase.ROLLING:
         shop.later(seconds=2)
     shop.set_record(old)
     shop.later(minutes=3)
-    assert (shop.found(row_id).phase, shop.record(), shop.starts()) == (Phase.DONE, shop.place, 2)
+    assert (shop.found(row_id).phase, shop.record(), shop.starts()) == (
+        RepairPhase.DONE,
+        shop.place,
+        2,
+    )
 
 
 NOT_STARTED = (
@@ -186,7 +190,7 @@ def test_right_that_is_missing_says_what_stands(shop: Workshop, resource: str, s
     shop.world.forbid("patch", resource)
     shop.later(minutes=1)
     row = shop.found(row_id)
-    assert (row.phase, row.stands) == (Phase.FAILED, stands.replace("PV", shop.pv))
+    assert (row.phase, row.stands) == (RepairPhase.FAILED, stands.replace("PV", shop.pv))
     assert "forbidden" in row.reason
     assert "quartermaster doctor" in row.unblock
 
@@ -196,7 +200,7 @@ def test_controller_that_stays_away_is_told(shop: Workshop) -> None:
     shop.world.miss_image("docker.io/netapp/trident:26.06.0")
     shop.later(minutes=30)
     row = shop.found(row_id)
-    assert row.phase == Phase.FAILED
+    assert row.phase == RepairPhase.FAILED
     assert row.reason.startswith("Trident's controller did not become ready.")
     assert "Until it is ready, no Trident volume is mounted or created." in row.stands
     assert "rollout undo deployment/trident-controller" in row.unblock
@@ -239,4 +243,4 @@ def test_rollout_long_after_the_first_is_not_late(shop: Workshop) -> None:
     shop.later(hours=2)
     shop.decide(row_id)
     shop.later(minutes=2)
-    assert (shop.found(row_id).phase, shop.found(row_id).reason) == (Phase.DONE, "")
+    assert (shop.found(row_id).phase, shop.found(row_id).reason) == (RepairPhase.DONE, "")

@@ -1,4 +1,4 @@
-"""note when a run has its companions."""
+"""note when a run has its dependents."""
 
 import sqlalchemy as sa
 from alembic import op

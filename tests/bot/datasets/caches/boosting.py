@@ -14,12 +14,12 @@ from bot.config import Settings
 from bot.controller import Controller, Loop, Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.service import Found, Offer
+from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding, VolumeChangeController
+from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.changes.tables import CHANGE, VolumeChange
@@ -53,8 +53,8 @@ class Mortal:
             if self._is_dead():
                 raise Died
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        self._controller.troubled(session, row_id, trouble)
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        self._controller.on_failure(session, row_id, trouble)
 
 
 def settings_of(arm: Arm, **changes: Any) -> Settings:
@@ -110,7 +110,7 @@ class Boosting(Filling):
         approvals = Approvals(self.settings, self.access)
         self.approvals = approvals
         self.changes = ChangeService(files, self.clusters, self.database, approvals, self.clock)
-        deciding = Deciding(self.database, self.clock, self.access, approvals, _nobody_left)
+        deciding = ApprovalContext(self.database, self.clock, self.access, approvals, _nobody_left)
         kept: list[Controller] = [
             self.controller,
             self.keeper,
@@ -149,7 +149,7 @@ class Boosting(Filling):
         """Erin has chest-xray@v3 cached with a boost; the id of its row."""
         return self.begin(self.offer(**more), ERIN).cache.id
 
-    def offer(self, **more: Any) -> Offer | Found:
+    def offer(self, **more: Any) -> CacheOffer | CacheFound:
         """Erin asks what that does."""
         return self.ask(ERIN, TEAM_A, is_boosted=True, **more)
 

@@ -14,12 +14,12 @@ from bot.config import Settings
 from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.caches.controller import CacheController
-from bot.datasets.caches.plan import Wish
+from bot.datasets.caches.plan import CacheRequest
 from bot.datasets.caches.renderer import CacheRenderer
-from bot.datasets.caches.service import CacheService, Found, Offer
+from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import VersionController, World
+from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.finding import Reference
 from bot.slack.card import Reply
 from bot.slack.text import as_text
@@ -75,7 +75,9 @@ class Filling(Rig):
 
     @override
     def restart(self) -> None:
-        world = World(self.database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, self.words
+        )
         self.controller = VersionController(world)
         self.keeper = CacheController(world)
         self.loop = Loop(self.database, self.clock, [self.controller, self.keeper])
@@ -136,16 +138,20 @@ class Filling(Rig):
         view.store(STORAGE_CLASSES).replace(self.cluster.list(STORAGE_CLASSES))
         view.store(ALLOWANCES).replace(self.allowances)
 
-    def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> Offer | Found:
+    def ask(
+        self, person: str = ALICE, channel: str = TEAM_A, **more: Any
+    ) -> CacheOffer | CacheFound:
         """Somebody asks what caching chest-xray@v3 costs."""
         self.view()
         by = self.caller(person, channel)
-        wish = Wish(**({"reference": Reference("chest-xray", "v3")} | more))
+        wish = CacheRequest(**({"reference": Reference("chest-xray", "v3")} | more))
         return self.do(lambda session: self.caches.ask(session, by, wish, self.clock.now()))
 
-    def begin(self, offer: Offer | Found, person: str = ALICE, channel: str = TEAM_A) -> Found:
+    def begin(
+        self, offer: CacheOffer | CacheFound, person: str = ALICE, channel: str = TEAM_A
+    ) -> CacheFound:
         """Somebody confirms."""
-        assert isinstance(offer, Offer)
+        assert isinstance(offer, CacheOffer)
         by, plan = self.caller(person, channel), offer.plan
         return self.do(lambda session: self.caches.begin(session, by, plan, self.clock.now()))
 

@@ -9,7 +9,7 @@ from bot.database.database import Database
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.tables import Cache
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.datasets.fsx.tables import Import
 from playground.fsx.estate import Lustre
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
@@ -43,7 +43,9 @@ class Importing(Filling):
     @override
     def restart(self) -> None:
         """The bot is started anew."""
-        world = World(self.database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, self.words
+        )
         self.keeper = CacheController(world)
         self.loop = Loop(self.database, self.clock, [self.keeper, ShareController(world)])
 

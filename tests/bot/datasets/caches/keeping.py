@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 from typing_extensions import override
 
 from bot import due, holds
-from bot.access import Caller, Place, Role
+from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
@@ -20,8 +20,8 @@ from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.sweeping import SweepController
-from bot.datasets.caches.tables import CACHE, SHARE, Cache, Phase, Share, Wanted
-from bot.datasets.controller import World
+from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
+from bot.datasets.controller import ControllerContext
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, INSTALLATION, TEAM_A, Ground, Outside
@@ -62,16 +62,16 @@ class Evicting:
 
     kind = CACHE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
         cache = self._world.database.read(lambda session: session.get_one(Cache, row_id))
-        if cache.wanted != Wanted.EVICT and cache.phase != Phase.EVICTING:
+        if cache.wanted != CacheIntent.EVICT and cache.phase != CachePhase.EVICTING:
             return Step(None)
         return eviction.step(self._world, cache, self._world.clock.now())
 
-    def troubled(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         cache = session.get_one(Cache, row_id)
         cache.trouble = trouble.sentence
         session.add(cache)
@@ -82,22 +82,22 @@ class Leaving:
 
     kind = SHARE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ControllerContext) -> None:
         self._world = world
 
     def step(self, row_id: str) -> Step:
         now = self._world.clock.now()
 
         def save(session: Session) -> None:
-            share = session.get_one(Share, row_id)
+            share = session.get_one(CacheShare, row_id)
             if not share.is_wanted and not share.trouble:
                 share.ended_at = now
                 session.add(share)
 
-        known = self._world.database.read(lambda session: session.get_one(Share, row_id))
+        known = self._world.database.read(lambda session: session.get_one(CacheShare, row_id))
         return Step(now + timedelta(seconds=15) if known.trouble else None, save)
 
-    def troubled(self, _session: Session, _row_id: str, trouble: Trouble, /) -> None:
+    def on_failure(self, _session: Session, _row_id: str, trouble: Trouble, /) -> None:
         raise AssertionError(trouble.sentence)
 
 
@@ -106,7 +106,7 @@ class Keeping(Ground):
 
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, settings())
-        world = World(database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
         controllers = (Evicting(world), Leaving(world), SweepController(world))
         self.loop = Loop(database, self.clock, controllers)
         self._offsets = Random(23)  # noqa: S311 - what is repeated is no secret
@@ -167,7 +167,7 @@ class Keeping(Ground):
     def extend(self, cache_id: str, until: datetime) -> None:
         """Alice puts its eviction off."""
         service, now = KeepingService(self.settings, self.words), self.clock.now()
-        by = Caller("T0QM", ALICE, TEAM_A, Place.TEAM, "team-a", frozenset({Role.MEMBER}))
+        by = Caller("T0QM", ALICE, TEAM_A, ChannelPlace.TEAM, "team-a", frozenset({Role.MEMBER}))
 
         def work(session: Session) -> Cache:
             return service.extend_until(session, by, service.get(session, by, cache_id), until, now)
@@ -200,7 +200,7 @@ class Keeping(Ground):
     def share(self, cache_id: str, namespace: str = "team-a") -> None:
         """The cache is seen in another namespace."""
         cache, now = self.get(cache_id), self.clock.now()
-        row = Share(
+        row = CacheShare(
             workspace_id="T0QM",
             cache_id=cache_id,
             cluster="default",
@@ -215,7 +215,7 @@ class Keeping(Ground):
         """Something keeps all shares from going, or nothing any more."""
 
         def work(session: Session) -> None:
-            for share in session.exec(select(Share)).all():
+            for share in session.exec(select(CacheShare)).all():
                 share.trouble = trouble
                 session.add(share)
 

@@ -4,10 +4,9 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from bot.datasets.caches.tables import Cache, Phase
+from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.job import job_name
-from bot.datasets.tables import Dataset, Version
-from bot.datasets.tables import Phase as VersionPhase
+from bot.datasets.tables import Dataset, Version, VersionPhase
 from tests.bot.ground import ALICE, START, TEAM_A
 
 DIGEST = "sha256:" + 64 * "a"
@@ -63,7 +62,7 @@ def add_cache(session: Session, version: Version, **more: Any) -> Cache:
         "cluster": "default",
         "namespace": "datasets",
         "storage_class": "standard",
-        "phase": Phase.READY,
+        "phase": CachePhase.READY,
         "bytes_done": SIZE,
     }
     row = Cache(

@@ -14,8 +14,8 @@ from bot.database.database import Database
 from bot.datasets.caches import shares
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
-from bot.datasets.caches.tables import SHARE, Cache, Share
-from bot.datasets.controller import World
+from bot.datasets.caches.tables import SHARE, Cache, CacheShare
+from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.rows import add_cached
@@ -37,7 +37,9 @@ class Sharing(Ground):
 
     def restart(self) -> None:
         """A new process on the same database."""
-        world = World(self.database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, self.words
+        )
         self.controller = ShareController(world)
         self.loop = Loop(self.database, self.clock, [self.controller])
 
@@ -90,8 +92,8 @@ class Sharing(Ground):
         """The cache is to go, and so are its shares."""
         self.do(lambda session: shares.leave(session, cache.id, self.clock.now()))
 
-    def get(self, share_id: str) -> Share:
-        return self.do(lambda session: session.get_one(Share, share_id))
+    def get(self, share_id: str) -> CacheShare:
+        return self.do(lambda session: session.get_one(CacheShare, share_id))
 
     def claim(self, share_id: str) -> Any:
         """The share's PVC as the cluster has it."""

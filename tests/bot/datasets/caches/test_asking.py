@@ -11,8 +11,8 @@ from bot.cluster.allowances import Allowance, AllowanceStatus
 from bot.cluster.objects import ObjectMeta
 from bot.cluster.quantities import Quantity
 from bot.datasets.caches.answers import offered, told
-from bot.datasets.caches.service import Found, Offer
-from bot.datasets.caches.tables import Cache, Wanted
+from bot.datasets.caches.service import CacheFound, CacheOffer
+from bot.datasets.caches.tables import Cache, CacheIntent
 from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UserError
@@ -32,9 +32,9 @@ def refusal(filling: Filling, **more: Any) -> str:
     return f"{caught.value.message} {caught.value.hint}"
 
 
-def offer(filling: Filling, **more: Any) -> Offer:
+def offer(filling: Filling, **more: Any) -> CacheOffer:
     found = filling.ask(**more)
-    assert isinstance(found, Offer)
+    assert isinstance(found, CacheOffer)
     return found
 
 
@@ -202,7 +202,7 @@ def test_asking_while_it_fills_joins(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(seconds=34)
     found = filling.ask(BOB, TEAM_B, keep=timedelta(days=3))
-    assert isinstance(found, Found)
+    assert isinstance(found, CacheFound)
     assert as_text(told(found, filling.words)) == (
         f"chest-xray@v3 is already being cached on standard, requested by @{ALICE}:"
         " 470,711 of 627,615 files copied.\n"
@@ -219,7 +219,7 @@ def test_asking_when_ready_counts_as_use(filling: Filling) -> None:
     filling.pass_time(minutes=3)
     filling.leap(hours=5)
     found = filling.ask()
-    assert isinstance(found, Found)
+    assert isinstance(found, CacheFound)
     assert as_text(told(found, filling.words)).splitlines() == [
         (
             "chest-xray@v3 has been cached on standard since 2026-11-21 12:01 UTC:"
@@ -236,7 +236,7 @@ def test_a_cache_that_leaves_is_not_joined(filling: Filling) -> None:
 
     def leave(session: Session) -> None:
         cache = session.get_one(Cache, cache_id)
-        cache.wanted = Wanted.EVICT
+        cache.wanted = CacheIntent.EVICT
         session.add(cache)
 
     filling.do(leave)
@@ -246,7 +246,7 @@ def test_a_cache_that_leaves_is_not_joined(filling: Filling) -> None:
     filling.world.create("storageclasses", storage_class("spare", seconds=0))
     other = filling.cache(storage_class="spare")
     joined = filling.ask()
-    assert isinstance(joined, Found)
+    assert isinstance(joined, CacheFound)
     assert joined.cache.id == other
 
 

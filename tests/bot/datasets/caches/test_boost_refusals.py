@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.config import Settings
-from bot.datasets.caches.service import Offer
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.service import CacheOffer
+from bot.datasets.caches.tables import CachePhase
 from bot.errors import UserError
 from tests.bot.datasets.caches.boosting import Boosting
 from tests.bot.ground import ERIN
@@ -27,7 +27,7 @@ def test_automatic_qos_behind_trident_is_refused(boosting: Boosting) -> None:
         " the new id. Without --boost it is filled at its current throughput. Volumes in pools"
         " with manual QoS can be boosted."
     )
-    assert isinstance(boosting.ask(ERIN), Offer)
+    assert isinstance(boosting.ask(ERIN), CacheOffer)
 
 
 def test_pool_without_throughput_boosts_nothing(boosting: Boosting) -> None:
@@ -92,9 +92,9 @@ def test_pool_that_changed_since_is_told(boosting: Boosting) -> None:
     boosting.arm.tuned.qos = "Auto"
     boosting.pass_time(minutes=5)
     assert boosting.boost_told(cache_id).startswith("none. Pool tuned has automatic QoS")
-    assert boosting.found(cache_id).phase == Phase.FILLING
+    assert boosting.found(cache_id).phase == CachePhase.FILLING
     boosting.pass_time(minutes=15)
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert boosting.asked_of_azure() == []
 
 

@@ -5,13 +5,13 @@ import pytest
 from bot.approvals import Verdict
 from bot.datasets.caches.answers import offered
 from bot.datasets.caches.fills import fills_on
-from bot.datasets.caches.service import Found, Offer
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.service import CacheFound, CacheOffer
+from bot.datasets.caches.tables import CachePhase
 from bot.errors import UserError
 from bot.slack.text import as_text
-from bot.volumes.changes.service import Asked
-from bot.volumes.changes.tables import Kind
-from bot.volumes.changes.tables import Phase as Change
+from bot.volumes.changes.service import ChangeButton
+from bot.volumes.changes.tables import ChangeKind
+from bot.volumes.changes.tables import ChangePhase as Change
 from bot.volumes.matching import claimed
 from playground.ledger import Fault
 from tests.bot.datasets.caches.boosting import Boosting, settings_of
@@ -29,7 +29,7 @@ def mibps(boosting: Boosting) -> float:
 
 def test_question_says_what_a_boost_does(boosting: Boosting) -> None:
     offer = boosting.offer()
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, CacheOffer)
     assert as_text(offered(offer)).splitlines() == [
         "Cache chest-xray@v3?",
         "Nothing has started yet. Caching it takes:",
@@ -68,7 +68,7 @@ def test_boost_lasts_as_long_as_the_fill(boosting: Boosting) -> None:
         f"Change `{boosting.change(cache_id).number}`",
     ]
     boosting.pass_time(minutes=15)
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert mibps(boosting) == 16
     assert boosting.boost_told(cache_id) == "16 MiB/s → 73 MiB/s while it was filled; reverted."
     assert boosting.change(cache_id).phase == Change.RETURNED
@@ -82,7 +82,7 @@ def test_failed_fill_ends_its_boost(boosting: Boosting) -> None:
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
     boosting.pass_time(minutes=10)
-    assert boosting.found(cache_id).phase == Phase.FAILED
+    assert boosting.found(cache_id).phase == CachePhase.FAILED
     assert boosting.change(cache_id).phase == Change.RETURNED
 
 
@@ -92,7 +92,7 @@ def test_evicted_fill_ends_its_boost(boosting: Boosting) -> None:
     boosting.pass_time(minutes=2)
     boosting.evict(cache_id)
     boosting.pass_time(minutes=10)
-    assert boosting.found(cache_id).phase == Phase.EVICTED
+    assert boosting.found(cache_id).phase == CachePhase.EVICTED
     assert boosting.change(cache_id).phase == Change.RETURNED
 
 
@@ -106,7 +106,7 @@ def test_boosts_outlive_kills_at_every_request(boosting: Boosting, fault: Fault)
     assert (boosting.deaths, mibps(boosting)) == (1, 73)
     boosting.pass_time(minutes=15)
     assert (boosting.deaths, mibps(boosting)) == (2, 16)
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert boosting.change(cache_id).phase == Change.RETURNED
     assert len(boosting.arm.app.routes.operations.all) == 2
     lost = 1 if fault is Fault.KILL_BEFORE else 0
@@ -121,7 +121,7 @@ def test_lost_answers_boost_nothing_twice(boosting: Boosting, fault: Fault) -> N
     boosting.pass_time(minutes=7)
     assert mibps(boosting) == 73
     boosting.pass_time(minutes=9)
-    assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
+    assert (boosting.found(cache_id).phase, mibps(boosting)) == (CachePhase.READY, 16)
     assert boosting.change(cache_id).phase == Change.RETURNED
     assert len(boosting.arm.app.routes.operations.all) == 2
 
@@ -129,13 +129,13 @@ def test_lost_answers_boost_nothing_twice(boosting: Boosting, fault: Fault) -> N
 def test_fill_waits_for_no_approval(boosting: Boosting) -> None:
     boosting.has(settings_of(boosting.arm, approve="always"))
     offer = boosting.offer()
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, CacheOffer)
     assert as_text(offered(offer)).splitlines()[2] == (
         "@U0CAROL or @U0BOB must approve the boost; the fill does not wait for the approval."
     )
     cache_id = boosting.boost()
     boosting.pass_time(minutes=10)
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert boosting.boost_told(cache_id) == "none. The fill ended before the boost started."
     assert boosting.change_card(cache_id).splitlines()[:2] == [
         (
@@ -157,7 +157,7 @@ def test_approved_boost_begins_amid_the_fill(boosting: Boosting) -> None:
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
     boosting.pass_time(minutes=15)
-    assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
+    assert (boosting.found(cache_id).phase, mibps(boosting)) == (CachePhase.READY, 16)
 
 
 def test_denied_boost_leaves_the_fill_alone(boosting: Boosting) -> None:
@@ -168,7 +168,7 @@ def test_denied_boost_leaves_the_fill_alone(boosting: Boosting) -> None:
     boosting.vote(cache_id, Verdict.DENY)
     boosting.pass_time(minutes=15)
     assert boosting.boost_told(cache_id) == "none. It was denied."
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert boosting.asked_of_azure() == []
 
 
@@ -177,7 +177,7 @@ def test_boosted_volume_is_not_changed_by_hand(boosting: Boosting) -> None:
     cache_id = boosting.boost()
     boosting.pass_time(minutes=2)
     (of,) = claimed(boosting.cluster, "datasets")[0]
-    asked = Asked("team-a", "default", of.claim.name, Kind.THROUGHPUT, mibps=100)
+    asked = ChangeButton("team-a", "default", of.claim.name, ChangeKind.THROUGHPUT, mibps=100)
     with pytest.raises(UserError) as caught:
         boosting.do(lambda session: boosting.changes.check(session, asked, of))
     assert (caught.value.message, caught.value.hint) == (
@@ -193,7 +193,7 @@ def test_boosted_volume_is_not_changed_by_hand(boosting: Boosting) -> None:
     boosting.do(lambda session: boosting.changes.give_back(session, by, session.merge(row), now))
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 16
-    assert boosting.found(cache_id).phase == Phase.FILLING
+    assert boosting.found(cache_id).phase == CachePhase.FILLING
     boosting.offer()
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
@@ -207,11 +207,11 @@ def test_boost_joins_a_fill_under_way(boosting: Boosting) -> None:
     claim = boosting.found(cache_id).claim_name
     (fill,) = boosting.do(lambda session: fills_on(session, "default", "datasets", claim))
     assert (fill.what, 0 < fill.left_bytes < SIZE) == ("chest-xray@v3", True)
-    assert isinstance(boosting.offer(), Found)
+    assert isinstance(boosting.offer(), CacheFound)
     boosting.pass_time(minutes=2)
     assert mibps(boosting) == 73
     boosting.pass_time(minutes=15)
-    assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
+    assert (boosting.found(cache_id).phase, mibps(boosting)) == (CachePhase.READY, 16)
     assert boosting.do(lambda session: fills_on(session, "default", "datasets", claim)) == ()
 
 
@@ -220,7 +220,9 @@ def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:
     cache_id = boosting.begin(boosting.ask(ERIN), ERIN).cache.id
     boosting.pass_time(minutes=5)
     (of,) = claimed(boosting.cluster, "datasets")[0]
-    asked = Asked("team-a", "default", of.claim.name, Kind.THROUGHPUT, mibps=100, seconds=300)
+    asked = ChangeButton(
+        "team-a", "default", of.claim.name, ChangeKind.THROUGHPUT, mibps=100, seconds=300
+    )
     by, now = boosting.caller(ERIN), boosting.clock.now()
     boosting.do(lambda session: boosting.changes.begin(session, by, asked, of, now))
     boosting.pass_time(minutes=2)
@@ -232,4 +234,4 @@ def test_change_by_hand_stands_against_a_boost(boosting: Boosting) -> None:
     boosting.pass_time(minutes=5)
     assert mibps(boosting) == 100
     boosting.pass_time(minutes=15)
-    assert (boosting.found(cache_id).phase, mibps(boosting)) == (Phase.READY, 16)
+    assert (boosting.found(cache_id).phase, mibps(boosting)) == (CachePhase.READY, 16)

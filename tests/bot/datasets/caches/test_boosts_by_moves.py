@@ -2,10 +2,10 @@
 
 from bot.config import Settings
 from bot.datasets.caches.answers import offered
-from bot.datasets.caches.service import Offer
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.service import CacheOffer
+from bot.datasets.caches.tables import CachePhase
 from bot.slack.text import as_text
-from bot.volumes.changes.tables import Phase as Change
+from bot.volumes.changes.tables import ChangePhase as Change
 from playground.arm.estate import GIB, Volume
 from tests.bot.datasets.caches.boosting import Boosting, settings_of
 
@@ -36,7 +36,7 @@ def by_hand(boosting: Boosting) -> Volume:
 def test_move_is_offered_where_it_is_harmless(boosting: Boosting) -> None:
     by_hand(boosting)
     offer = boosting.offer()
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, CacheOffer)
     told = as_text(offered(offer)).splitlines()
     assert told[2] == (
         "Azure lowers the level of a volume at the earliest 1d after it was raised: the"
@@ -58,7 +58,7 @@ def test_moved_volume_goes_back_after_the_wait(boosting: Boosting) -> None:
         "8.2 MiB/s → 65.5 MiB/s on Ultra until it is filled and Azure allows a lower level:"
     )
     boosting.pass_time(hours=1)
-    assert boosting.found(cache_id).phase == Phase.READY
+    assert boosting.found(cache_id).phase == CachePhase.READY
     assert (volume.pool, boosting.change(cache_id).phase) == (boosting.arm.ultra, Change.HELD)
     boosting.pass_time(hours=24)
     assert volume.pool is boosting.arm.standard

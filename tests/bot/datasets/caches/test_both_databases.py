@@ -8,11 +8,11 @@ from sqlmodel import Session, col, select
 from bot.config import Settings
 from bot.database.database import Database
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches.looking import Use
+from bot.datasets.caches.looking import ClaimUse
 from bot.datasets.caches.refreshing import refresh
-from bot.datasets.caches.sights import Mounts, Sight, forget, note
-from bot.datasets.caches.sweep import Seen, sweep
-from bot.datasets.caches.tables import Cache, Wanted
+from bot.datasets.caches.sights import ClaimSighting, Mounts, forget, note
+from bot.datasets.caches.sweep import CacheUsage, sweep
+from bot.datasets.caches.tables import Cache, CacheIntent
 from bot.datasets.finding import newest_of_each, visible
 from bot.datasets.tables import Version
 from tests.bot.datasets.caches.keeping import settings
@@ -76,7 +76,7 @@ def test_mounts_of_claims_are_kept_and_dropped(database: Database) -> None:
         note(session, "default", Mounts(claims, {("team-a", "one"): now} if hours else {}), now)
         if hours == 3:
             forget(session, "default", {"uid-1"})
-        rows = session.exec(select(Sight).order_by(col(Sight.uid))).all()
+        rows = session.exec(select(ClaimSighting).order_by(col(ClaimSighting.uid))).all()
         return [(each.uid, each.seen_at, each.mounted_at) for each in rows]
 
     seen = [database.transaction(partial(look, hours=hours)) for hours in (0, 2, 3)]
@@ -95,13 +95,13 @@ def test_a_sweep_notes_announces_and_marks(database: Database) -> None:
         return cache.id
 
     cache_id, policy = database.transaction(fill), settings()
-    use = Use(START + timedelta(hours=2), "pod loader in datasets")
+    use = ClaimUse(START + timedelta(hours=2), "pod loader in datasets")
     wanted = []
     for hours in range(1, 28):
         now = START + timedelta(hours=hours)
-        seen = Seen("default", {cache_id: use} if hours >= 2 else {}, {})
+        seen = CacheUsage("default", {cache_id: use} if hours >= 2 else {}, {})
         database.transaction(partial(sweep, seen=seen, settings=policy, now=now))
-        wanted.append(_row(database, cache_id).wanted == Wanted.EVICT)
+        wanted.append(_row(database, cache_id).wanted == CacheIntent.EVICT)
     cache = _row(database, cache_id)
     assert wanted.index(True) == 25  # that is, after 26 hours
     assert (cache.used_by, cache.leaves_at) == (

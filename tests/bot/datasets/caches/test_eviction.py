@@ -7,7 +7,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.cluster.resources import PVCS, SNAPSHOTS, VOLUMES
-from bot.datasets.caches.tables import Phase, Wanted
+from bot.datasets.caches.tables import CacheIntent, CachePhase
 from bot.errors import ConflictError
 from playground.cluster.story import storage_class
 from playground.ledger import Fault
@@ -27,7 +27,11 @@ def test_what_nobody_uses_is_evicted_for_good(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.freed_bytes, cache.is_cleared) == (Phase.EVICTED, CAPACITY, True)
+    assert (cache.phase, cache.freed_bytes, cache.is_cleared) == (
+        CachePhase.EVICTED,
+        CAPACITY,
+        True,
+    )
     assert keeping.cluster.list(VOLUMES, fields=f"metadata.name={cache.volume_name}") == []
     assert keeping.gone()
     assert keeping.notes(cache_id) == {
@@ -43,7 +47,7 @@ def test_a_lost_answer_evicts_all_the_same(keeping: Keeping, fault: Fault) -> No
     keeping.outside.ledger.by_name["delete persistentvolumeclaims"] = [fault]
     keeping.mark(cache_id)
     keeping.pass_time(minutes=5)
-    assert (keeping.get(cache_id).phase, keeping.gone()) == (Phase.EVICTED, True)
+    assert (keeping.get(cache_id).phase, keeping.gone()) == (CachePhase.EVICTED, True)
     assert list(keeping.notes(cache_id)) == ["evicted"]
 
 
@@ -60,7 +64,7 @@ def test_runs_and_pins_refuse_it_by_name(keeping: Keeping) -> None:
     keeping.pass_time(days=15)
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_a_pod_found_afterwards_calls_it_off(keeping: Keeping) -> None:
@@ -69,7 +73,11 @@ def test_a_pod_found_afterwards_calls_it_off(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.wanted, keeping.effects()) == (Phase.READY, Wanted.READY, [])
+    assert (cache.phase, cache.wanted, keeping.effects()) == (
+        CachePhase.READY,
+        CacheIntent.READY,
+        [],
+    )
     (said,) = keeping.notes(cache_id).values()
     assert said == (
         "chest-xray@v3 stays on standard. Its eviction was cancelled: it is in use."
@@ -79,7 +87,7 @@ def test_a_pod_found_afterwards_calls_it_off(keeping: Keeping) -> None:
     keeping.pass_time(minutes=1)
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_a_pod_that_mounts_a_share_counts(keeping: Keeping) -> None:
@@ -97,7 +105,7 @@ def test_a_pod_that_mounts_a_share_counts(keeping: Keeping) -> None:
     keeping.pass_time(minutes=1)
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_what_keeps_a_share_is_told(keeping: Keeping) -> None:
@@ -113,7 +121,7 @@ def test_what_keeps_a_share_is_told(keeping: Keeping) -> None:
     )
     keeping.stick("")
     keeping.pass_time(minutes=1)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_a_snapshot_keeps_its_volume(keeping: Keeping) -> None:
@@ -169,7 +177,7 @@ def test_a_retained_volume_is_not_free(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=1)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.freed_bytes) == (Phase.EVICTED, 0)
+    assert (cache.phase, cache.freed_bytes) == (CachePhase.EVICTED, 0)
     assert cache.reason == (
         f"Its volume {cache.volume_name} is kept because its reclaimPolicy is Retain: 300"
         " GiB are freed only when an admin deletes it."
@@ -184,14 +192,14 @@ def test_space_counts_only_without_the_volume(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.pass_time(minutes=10)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.freed_bytes) == (Phase.EVICTING, None)
+    assert (cache.phase, cache.freed_bytes) == (CachePhase.EVICTING, None)
     assert cache.obstacle == (
         f"Its PVC is deleted, but volume {name} is still Bound: 300 GiB are not freed yet."
     )
     keeping.world.patch("persistentvolumes", name, {"metadata": {"finalizers": []}})
     keeping.pass_time(minutes=1)
     assert (keeping.get(cache_id).phase, keeping.get(cache_id).freed_bytes) == (
-        Phase.EVICTED,
+        CachePhase.EVICTED,
         CAPACITY,
     )
 
@@ -209,7 +217,7 @@ def test_what_is_not_ours_is_left_alone(keeping: Keeping) -> None:
 
 
 def test_a_fill_under_way_is_evicted_too(keeping: Keeping) -> None:
-    cache_id = keeping.cache(phase=Phase.FILLING, ready_at=None)
+    cache_id = keeping.cache(phase=CachePhase.FILLING, ready_at=None)
     cache = keeping.get(cache_id)
     marks = keeping.claim(cache)["metadata"]["labels"]
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": cache.claim_name}}]
@@ -221,7 +229,7 @@ def test_a_fill_under_way_is_evicted_too(keeping: Keeping) -> None:
     keeping.world.settle()
     keeping.mark(cache_id)
     keeping.pass_time(minutes=3)
-    assert (keeping.get(cache_id).phase, keeping.gone()) == (Phase.EVICTED, True)
+    assert (keeping.get(cache_id).phase, keeping.gone()) == (CachePhase.EVICTED, True)
     assert keeping.effects() == ["delete jobs", "delete persistentvolumeclaims"]
 
 
@@ -236,5 +244,5 @@ def test_nothing_is_deleted_while_nobody_answers(keeping: Keeping) -> None:
     keeping.mark(cache_id)
     keeping.outside.cluster.admit_bot("bot-token", ())
     keeping.run()
-    assert (keeping.get(cache_id).phase, keeping.effects()) == (Phase.READY, [])
+    assert (keeping.get(cache_id).phase, keeping.effects()) == (CachePhase.READY, [])
     assert "403" in keeping.get(cache_id).trouble

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.cluster import labels
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.tables import CachePhase
 from playground.ledger import Fault
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
@@ -20,7 +20,7 @@ def test_a_cache_is_filled_and_ready(filling: Filling) -> None:
     assert filling.shown(cache_id) == _COPYING
     filling.pass_time(minutes=3)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.wanted, cache.is_ready) == (Phase.READY, "ready", True)
+    assert (cache.phase, cache.wanted, cache.is_ready) == (CachePhase.READY, "ready", True)
     assert filling.shown(cache_id) == _READY
     assert filling.notes(cache_id) == {
         "filled": f"<@{ALICE}> chest-xray@v3 is cached on standard: 627,615 files, 250 GB.\n"
@@ -79,7 +79,7 @@ def test_several_pods_fill_it_together(filling: Filling) -> None:
     assert job["spec"]["template"]["spec"]["containers"][0]["args"][-2:] == ["--shards", "2"]
     filling.pass_time(minutes=5)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.verified_by) == (Phase.READY, {"md5": 600_000})
+    assert (cache.phase, cache.verified_by) == (CachePhase.READY, {"md5": 600_000})
     assert (
         "  Verified   all 627,615: 600,000 by MD5, 27,615 in an earlier attempt"
         in filling.shown(cache_id).splitlines()
@@ -112,7 +112,7 @@ def test_lost_answers_make_one_of_each(filling: Filling, verb: str, fault: Fault
     filling.outside.ledger.by_name[verb] = [fault]
     cache_id = filling.cache()
     filling.pass_time(minutes=5)
-    assert (filling.found(cache_id).phase, filling.jobs()) == (Phase.READY, [])
+    assert (filling.found(cache_id).phase, filling.jobs()) == (CachePhase.READY, [])
     assert (len(filling.claims()), list(filling.notes(cache_id))) == (1, ["filled"])
 
 
@@ -122,7 +122,7 @@ def test_a_step_that_was_never_saved_repeats(filling: Filling) -> None:
         filling.keeper.step(cache_id)
         filling.restart()
     filling.pass_time(minutes=3)
-    assert filling.found(cache_id).phase == Phase.READY
+    assert filling.found(cache_id).phase == CachePhase.READY
     assert filling.effects() == MADE
 
 
@@ -137,7 +137,7 @@ def test_an_end_nobody_heard_is_asked_again(filling: Filling, faults: list[Fault
         last=DONE | {"copied_files": 0, "verified_by": {}, "verified_bytes": {}}, seconds=10
     )
     filling.pass_time(minutes=3)
-    assert filling.found(cache_id).phase == Phase.READY
+    assert filling.found(cache_id).phase == CachePhase.READY
     assert "  Verified   all 627,615" in filling.shown(cache_id).splitlines()
     assert filling.effects().count("create jobs") == 2
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.tables import CachePhase
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
@@ -32,7 +32,7 @@ def test_content_that_changed_offers_a_version(filling: Filling) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=5)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.stage, cache.is_cleared) == (Phase.FAILED, "changed", True)
+    assert (cache.phase, cache.stage, cache.is_cleared) == (CachePhase.FAILED, "changed", True)
     assert first_lines(filling, cache_id) == [
         "❌ chest-xray@v3 on standard · Not cached",
         "labels.csv is not the object that was recorded.",
@@ -68,7 +68,7 @@ def test_what_failed_can_be_cached_again(filling: Filling) -> None:
     again = filling.cache()
     filling.pass_time(minutes=3)
     assert first != again
-    assert filling.found(again).phase == Phase.READY
+    assert filling.found(again).phase == CachePhase.READY
 
 
 def test_a_store_that_is_down_is_tried_again(filling: Filling) -> None:
@@ -146,7 +146,7 @@ def test_a_volume_may_take_a_minute(filling: Filling) -> None:
     )
     assert first_lines(filling, cache_id) == ["⚠️ chest-xray@v3 on slow · Starting", obstacle]
     filling.pass_time(minutes=5)
-    assert filling.found(cache_id).phase == Phase.READY
+    assert filling.found(cache_id).phase == CachePhase.READY
 
 
 def test_a_missing_secret_is_named_in_time(filling: Filling) -> None:
@@ -179,7 +179,7 @@ def test_a_fill_ends_after_its_time(filling: Filling) -> None:
     )
     filling.leap(hours=8, minutes=30)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.stage) == (Phase.FAILED, "deadline")
+    assert (cache.phase, cache.stage) == (CachePhase.FAILED, "deadline")
     assert cache.reason == "It was not filled within 12h 7m."
     filling.pass_time(minutes=1)
     assert nothing_is_left(filling)
@@ -212,7 +212,7 @@ def test_a_strange_job_leaves_ready_caches_alone(filling: Filling) -> None:
     job = {"metadata": {"name": cache.job_name}, "spec": {"template": template}}
     filling.world.create("jobs", job, "datasets")
     filling.pass_time(hours=2)
-    assert (filling.found(cache_id).phase, len(filling.claims())) == (Phase.READY, 1)
+    assert (filling.found(cache_id).phase, len(filling.claims())) == (CachePhase.READY, 1)
 
 
 def test_a_quota_that_is_full_is_told(filling: Filling) -> None:
@@ -223,7 +223,7 @@ def test_a_quota_that_is_full_is_told(filling: Filling) -> None:
     filling.pass_time(minutes=1)
     cache = filling.found(cache_id)
     assert cache.reason.startswith("The namespace's ResourceQuota has no capacity for it. Creating")
-    assert (cache.phase, cache.is_cleared, filling.claims()) == (Phase.FAILED, True, [])
+    assert (cache.phase, cache.is_cleared, filling.claims()) == (CachePhase.FAILED, True, [])
 
 
 def test_another_version_is_never_ready(filling: Filling) -> None:
@@ -233,7 +233,7 @@ def test_another_version_is_never_ready(filling: Filling) -> None:
     filling.pass_time(minutes=5)
     cache = filling.found(cache_id)
     assert (cache.phase, cache.reason) == (
-        Phase.FAILED,
+        CachePhase.FAILED,
         f"The copied data is {other}, not {DIGEST}.",
     )
 
@@ -282,7 +282,7 @@ def test_a_store_taken_away_waits_for_it(filling: Filling) -> None:
     )
     filling.policy = configured
     filling.pass_time(minutes=10)
-    assert filling.found(cache_id).phase == Phase.READY
+    assert filling.found(cache_id).phase == CachePhase.READY
 
 
 @pytest.mark.parametrize("made", ["jobs", "persistentvolumeclaims"])
@@ -291,5 +291,5 @@ def test_a_policy_that_denies_ends_it(filling: Filling, made: str) -> None:
     cache_id = filling.cache()
     filling.pass_time(minutes=10)
     cache = filling.found(cache_id)
-    assert (cache.phase, DENIAL in cache.reason) == (Phase.FAILED, True)
+    assert (cache.phase, DENIAL in cache.reason) == (CachePhase.FAILED, True)
     assert (filling.claims(), filling.jobs()) == ([], [])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.datasets.caches.answers import offered
-from bot.datasets.caches.service import Offer
+from bot.datasets.caches.service import CacheOffer
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, UsageError
 from bot.slack.text import as_text
@@ -50,7 +50,7 @@ def test_names_come_first_then_files(importing: Importing) -> None:
 
 def test_the_offer_speaks_of_importing(importing: Importing) -> None:
     asked = importing.ask()
-    assert isinstance(asked, Offer)
+    assert isinstance(asked, CacheOffer)
     lines = [line.strip() for line in as_text(offered(asked)).splitlines()]
     assert "Imports     627,615 files, 250 GB (250,000,000,000 bytes)" in lines
 
@@ -96,9 +96,9 @@ def test_all_objects_fit_the_kubernetes_schema(importing: Importing) -> None:
         fits(made[0], kind)
 
 
-def ask(importing: Importing, **more: Any) -> Offer:
+def ask(importing: Importing, **more: Any) -> CacheOffer:
     offer = importing.ask(**more)
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, CacheOffer)
     return offer
 
 

@@ -13,8 +13,8 @@ from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.fsx_orphans import FsxOrphans
 from bot.datasets.caches.orphans import OrphanController
-from bot.datasets.caches.tables import Cache, Phase
-from bot.datasets.controller import World
+from bot.datasets.caches.tables import Cache, CachePhase
+from bot.datasets.controller import ControllerContext
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.datasets.fsx.region import Region
@@ -36,7 +36,7 @@ class Linked(Leftovers):
         )
         slack = policy.slack.model_copy(update={"admin_channel": "C0ADMINS"})
         self.policy = policy.model_copy(update={"slack": slack})
-        world = World(database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
         controller = OrphanController(world, [FsxOrphans(database, self.settings)])
         self.searching = Loop(database, self.clock, [controller])
 
@@ -103,7 +103,7 @@ def test_what_a_released_volume_names_is_told(left: Linked) -> None:
 
 
 def test_what_was_made_for_a_cache_is_told(left: Linked) -> None:
-    cache_id = left.cache(phase=Phase.EVICTED, is_cleared=True)
+    cache_id = left.cache(phase=CachePhase.EVICTED, is_cleared=True)
 
     def name(session: Session) -> None:
         cache = session.get_one(Cache, cache_id)

@@ -9,7 +9,7 @@ from sqlmodel import select
 from bot.cluster import labels
 from bot.cluster.resources import PVCS
 from bot.database.database import Database
-from bot.datasets.caches.sights import Sight
+from bot.datasets.caches.sights import ClaimSighting
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import INSTALLATION, START, Outside
@@ -66,8 +66,8 @@ class Idling(Leftovers):
         self.search()
         return [said for _, said, _ in self.reports()]
 
-    def sights(self) -> list[Sight]:
-        return self.do(lambda session: list(session.exec(select(Sight))))
+    def sights(self) -> list[ClaimSighting]:
+        return self.do(lambda session: list(session.exec(select(ClaimSighting))))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Files that are rearranged once they are copied, before anybody sees them."""
 
-from bot.datasets.caches.tables import Phase
+from bot.datasets.caches.tables import CachePhase
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.caches.rows import DIGEST
 from tests.bot.ground import ALICE
@@ -26,7 +26,7 @@ def copied(filling: Filling) -> str:
 def test_a_layout_comes_before_it_is_ready(filling: Filling) -> None:
     cache_id = copied(filling)
     filling.pass_time(seconds=10)
-    assert filling.found(cache_id).phase == Phase.ARRANGING
+    assert filling.found(cache_id).phase == CachePhase.ARRANGING
     assert (
         filling.shown(cache_id)
         .splitlines()[0]
@@ -34,7 +34,7 @@ def test_a_layout_comes_before_it_is_ready(filling: Filling) -> None:
     )
     filling.pass_time(minutes=3)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.verified_by) == (Phase.READY, DONE["verified_by"])
+    assert (cache.phase, cache.verified_by) == (CachePhase.READY, DONE["verified_by"])
     assert (list(filling.notes(cache_id)), filling.jobs()) == (["filled"], [])
     jobs = ["create jobs", "delete jobs"]
     assert filling.effects() == ["create persistentvolumeclaims", *jobs, *jobs]
@@ -60,7 +60,7 @@ def test_a_layout_that_fails_spoils_the_volume(filling: Filling) -> None:
     filling.fills(last={"event": "progress"}, seconds=10, code=2)
     filling.pass_time(minutes=30)
     cache = filling.found(cache_id)
-    assert (cache.phase, cache.is_cleared, filling.claims()) == (Phase.FAILED, True, [])
+    assert (cache.phase, cache.is_cleared, filling.claims()) == (CachePhase.FAILED, True, [])
     assert filling.notes(cache_id)["failed"] == (
         f"<@{ALICE}> chest-xray@v3 was not cached. Its layout imagenet failed.\n"
         "Fix datasets.layouts.imagenet of quartermaster.yaml, then cache it again."
@@ -76,7 +76,7 @@ def test_a_layout_taken_away_waits_for_it(filling: Filling) -> None:
     )
     filling.policy = settings()
     filling.pass_time(minutes=10)
-    assert filling.found(cache_id).phase == Phase.READY
+    assert filling.found(cache_id).phase == CachePhase.READY
 
 
 def test_the_job_fits_the_kubernetes_schema(filling: Filling) -> None:

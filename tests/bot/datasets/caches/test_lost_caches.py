@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.datasets.caches.tables import Phase, Wanted
+from bot.datasets.caches.tables import CacheIntent, CachePhase
 from bot.errors import ConflictError
 from tests.bot.datasets.caches.filling import Filling
 from tests.bot.datasets.caches.keeping import Keeping
@@ -28,11 +28,11 @@ def test_eviction_under_way_waits_and_goes_on(keeping: Keeping) -> None:
     lose(keeping, claim_of(keeping, cache_id), "datasets")
     keeping.pass_time(minutes=5)
     cache = keeping.get(cache_id)
-    assert (cache.wanted, cache.obstacle) == (Wanted.EVICT, STAYS)
+    assert (cache.wanted, cache.obstacle) == (CacheIntent.EVICT, STAYS)
     assert keeping.effects() == []
     find(keeping)
     keeping.pass_time(minutes=5)
-    assert (keeping.get(cache_id).phase, keeping.gone()) == (Phase.EVICTED, True)
+    assert (keeping.get(cache_id).phase, keeping.gone()) == (CachePhase.EVICTED, True)
 
 
 def test_lost_cache_that_nobody_uses_stays(keeping: Keeping) -> None:
@@ -41,7 +41,7 @@ def test_lost_cache_that_nobody_uses_stays(keeping: Keeping) -> None:
     for _ in range(30):
         keeping.sweep()
         keeping.pass_time(hours=1)
-    assert (keeping.get(cache_id).wanted, keeping.effects()) == (Wanted.READY, [])
+    assert (keeping.get(cache_id).wanted, keeping.effects()) == (CacheIntent.READY, [])
 
 
 def test_nobody_joins_a_lost_cache(filling: Filling) -> None:
@@ -59,7 +59,7 @@ def test_claim_of_a_failed_cache_waits_too(filling: Filling) -> None:
     lose(filling, filling.found(cache_id).claim_name, "datasets")
     filling.world.delete("jobs", filling.found(cache_id).job_name, "datasets")
     filling.pass_time(minutes=5)
-    assert filling.found(cache_id).phase == Phase.FAILED
+    assert filling.found(cache_id).phase == CachePhase.FAILED
     assert len(filling.claims()) == 1
     find(filling)
     filling.pass_time(minutes=5)

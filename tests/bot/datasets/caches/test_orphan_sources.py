@@ -11,7 +11,7 @@ from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Orphan
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.errors import StorageError
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import START, Outside
@@ -61,7 +61,7 @@ class Clouded(Leftovers):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.cloud = Cloud({"vol-1": 2**40})
-        world = World(database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
         self.searching = Loop(database, self.clock, [OrphanController(world, [self.cloud])])
 
 

@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.access import Caller, Place, Role
+from bot.access import Caller, ChannelPlace, Role
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
 from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.orphans import OrphanController, look_for_orphans
-from bot.datasets.caches.tables import Orphan, Phase
+from bot.datasets.caches.tables import CachePhase, Orphan
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.controller import World
+from bot.datasets.controller import ControllerContext
 from bot.slack.messages import Message
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.ground import CAROL, INSTALLATION, Outside
 from tests.bot.volumes.losing import STAYS, lose
 
-ADMIN = Caller("T0QM", CAROL, "C0ADMINS", Place.APPROVALS, None, frozenset({Role.ADMIN}))
+ADMIN = Caller("T0QM", CAROL, "C0ADMINS", ChannelPlace.APPROVALS, None, frozenset({Role.ADMIN}))
 
 
 class Leftovers(Keeping):
@@ -31,7 +31,7 @@ class Leftovers(Keeping):
         super().__init__(database, outside)
         slack = self.policy.slack.model_copy(update={"admin_channel": "C0ADMINS"})
         self.policy = self.policy.model_copy(update={"slack": slack})
-        world = World(database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
         self.searching = Loop(database, self.clock, [OrphanController(world)])
         self.usage = UsageService(self.settings, self.clusters)
 
@@ -139,7 +139,7 @@ def test_what_a_pod_mounts_is_not_removed(left: Leftovers) -> None:
 
 
 def test_jobs_of_evicted_caches_are_left_over(left: Leftovers) -> None:
-    cache_id = left.cache(phase=Phase.EVICTED, is_cleared=True)
+    cache_id = left.cache(phase=CachePhase.EVICTED, is_cleared=True)
     cache = left.get(cache_id)
     marks = left.claim(cache)["metadata"]["labels"]
     pod = {"restartPolicy": "Never", "containers": [{"name": "worker", "image": "busybox"}]}

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.config import Anf
-from bot.datasets.caches.service import Offer
+from bot.datasets.caches.service import CacheOffer
 from bot.errors import LimitError
 from bot.volumes.tables import SeenPool
 from tests.bot.datasets.caches.filling import Filling, settings
@@ -42,5 +42,5 @@ def test_full_pool_refuses_a_cache(filling: Filling) -> None:
 def test_old_figures_leave_it_to_the_budget(filling: Filling) -> None:
     know(filling, 1024 * GIB, 900 * GIB, timedelta(hours=1))
     found = filling.ask()
-    assert isinstance(found, Offer)
+    assert isinstance(found, CacheOffer)
     assert found.estimate.source == "budget"

@@ -11,12 +11,12 @@ import pytest
 from sqlmodel import Session
 
 from bot import holds
-from bot.access import Caller, Place, Role
+from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.database.database import Database
 from bot.datasets.caches.keeping import KeepingService, Pinning
 from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.taking import take
 from bot.errors import ConflictError
 from tests.bot.datasets.caches.rows import add_cached
@@ -43,7 +43,7 @@ def submit(session: Session, cache_id: str) -> None:
 
 def pin(session: Session, cache_id: str) -> None:
     service = KeepingService(lambda: SETTINGS, "/{}".format)
-    team_a = Caller("T0QM", ALICE, TEAM_A, Place.TEAM, "team-a", frozenset({Role.MEMBER}))
+    team_a = Caller("T0QM", ALICE, TEAM_A, ChannelPlace.TEAM, "team-a", frozenset({Role.MEMBER}))
     asked = Pinning("CVPR", START + timedelta(days=14))
     service.pin(session, team_a, session.get_one(Cache, cache_id), asked, START)
 
@@ -79,7 +79,7 @@ def test_whoever_is_first_wins_alone(database: Database, keep: Work, rounds: int
 def held_or_leaving(database: Database, cache_id: str) -> tuple[bool, bool]:
     def work(session: Session) -> tuple[bool, bool]:
         held = holds.on(session, CACHE, cache_id, START)
-        return bool(held), session.get_one(Cache, cache_id).wanted == Wanted.EVICT
+        return bool(held), session.get_one(Cache, cache_id).wanted == CacheIntent.EVICT
 
     return database.read(work)
 

@@ -9,7 +9,7 @@ from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.tables import Cache
 from bot.datasets.card import dataset_card
 from bot.datasets.job import survey_job
-from bot.datasets.tables import Dataset, Phase, Version
+from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.due import Due
 from bot.slack.card import Reply
 from bot.slack.messages import Message
@@ -90,7 +90,7 @@ def test_equal_content_is_nothing_to_say(cached: Rig) -> None:
     assert looks(cached) == []
     day_after(cached)
     (look,) = looks(cached)
-    assert (look.phase, look.digest, look.is_cleared) == (Phase.UNCHANGED, DIGEST, True)
+    assert (look.phase, look.digest, look.is_cleared) == (VersionPhase.UNCHANGED, DIGEST, True)
     assert said(cached) == []
     assert shown(cached).startswith("The source had not changed since v1 when it was checked ")
     assert cached.jobs() == []
@@ -100,7 +100,7 @@ def test_new_content_is_told_once(cached: Rig) -> None:
     cached.finds(OTHER_DIGEST)
     day_after(cached)
     day_after(cached)
-    assert [each.phase for each in looks(cached)] == [Phase.CHANGED, Phase.CHANGED]
+    assert [each.phase for each in looks(cached)] == [VersionPhase.CHANGED, VersionPhase.CHANGED]
     assert said(cached) == [(TEAM_A, CHANGED)]
     assert shown(cached).startswith("The source has changed since v1: 3 objects, 2.5 MB, checked ")
     shelf = cached.do(lambda session: cached.service.shelf(session, "team-a", "chest-xray"))
@@ -133,12 +133,12 @@ def test_asking_ends_a_look_under_way(cached: Rig) -> None:
     job(cached)
     cached.pass_time(seconds=20)
     (look,) = looks(cached)
-    assert look.phase == Phase.LISTING
+    assert look.phase == VersionPhase.LISTING
     second = cached.version()
     cached.pass_time(minutes=2)
-    assert cached.get(second).phase == Phase.UNCHANGED
+    assert cached.get(second).phase == VersionPhase.UNCHANGED
     ended = cached.get(look.id)
-    assert (ended.phase, ended.digest, ended.is_cleared) == (Phase.FAILED, None, True)
+    assert (ended.phase, ended.digest, ended.is_cleared) == (VersionPhase.FAILED, None, True)
     assert (said(cached), cached.jobs()) == ([], [])
 
 
@@ -160,13 +160,13 @@ def test_a_failed_look_is_only_shown(cached: Rig) -> None:
     failed = {"event": "failed", "reason": "no_access", "message": "The keys were refused."}
     cached.says(failed, seconds=8, code=65)
     day_after(cached)
-    assert [each.phase for each in looks(cached)] == [Phase.FAILED]
+    assert [each.phase for each in looks(cached)] == [VersionPhase.FAILED]
     assert said(cached) == []
     assert shown(cached).startswith("The source could not be checked ")
     assert shown(cached).endswith("The keys were refused.")
     cached.says(DONE | {"digest": DIGEST}, seconds=8)
     day_after(cached)
-    assert looks(cached)[-1].phase == Phase.UNCHANGED
+    assert looks(cached)[-1].phase == VersionPhase.UNCHANGED
 
 
 def test_manifests_of_looks_do_not_pile_up(cached: Rig) -> None:

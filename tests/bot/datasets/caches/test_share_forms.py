@@ -15,7 +15,7 @@ from bot.datasets.caches.share_forms import (
     with_namespace,
     without_namespace,
 )
-from bot.datasets.caches.tables import Share
+from bot.datasets.caches.tables import CacheShare
 from tests.bot.ground import START
 
 CSI = {
@@ -39,7 +39,7 @@ def volume(**spec: Any) -> PersistentVolume:
 
 
 def copied(found: PersistentVolume) -> dict[str, Any]:
-    share = Share(
+    share = CacheShare(
         id="share-1",
         workspace_id="T0QM",
         cache_id="cache-1",

@@ -6,7 +6,7 @@ import pytest
 
 from bot.database.database import Database
 from bot.datasets.caches import shares
-from bot.datasets.caches.tables import Phase, SharePhase
+from bot.datasets.caches.tables import CachePhase, SharePhase
 from playground.ledger import Fault
 from tests.bot.datasets.caches.sharing import CLAIMS, NFS, TRIDENT, Sharing
 from tests.bot.ground import START, Outside
@@ -110,7 +110,7 @@ def test_a_retained_volume_ends_its_share(rig: Sharing) -> None:
 
 
 def test_a_driver_that_cannot_is_named(rig: Sharing) -> None:
-    share_id = rig.share(rig.cache("disk.csi.azure.com", phase=Phase.FILLING))
+    share_id = rig.share(rig.cache("disk.csi.azure.com", phase=CachePhase.FILLING))
     rig.pass_time(minutes=1)
     share = rig.get(share_id)
     assert (share.phase, rig.effects()) == (SharePhase.FAILED, [])
@@ -126,13 +126,13 @@ def test_a_driver_that_cannot_is_named(rig: Sharing) -> None:
 
 
 def test_nothing_is_shared_before_it_is_ready(rig: Sharing) -> None:
-    share_id = rig.share(rig.cache(phase=Phase.FILLING))
+    share_id = rig.share(rig.cache(phase=CachePhase.FILLING))
     rig.pass_time(minutes=10)
     assert (rig.get(share_id).phase, rig.effects()) == (SharePhase.ASKED, [])
 
 
 def test_a_failed_cache_takes_its_shares(rig: Sharing) -> None:
-    share_id = rig.share(rig.cache(phase=Phase.FAILED, ended_at=START))
+    share_id = rig.share(rig.cache(phase=CachePhase.FAILED, ended_at=START))
     rig.pass_time(seconds=10)
     assert (rig.get(share_id).phase, rig.effects()) == (SharePhase.GONE, [])
 

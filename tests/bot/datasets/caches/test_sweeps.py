@@ -8,7 +8,7 @@ from sqlmodel import Session, select
 
 from bot.cluster.resources import SNAPSHOTS
 from bot.config import Anf
-from bot.datasets.caches.tables import Cache, Phase, Sweep
+from bot.datasets.caches.tables import Cache, CachePhase, Sweep
 from bot.slack.markup import Markup
 from bot.slack.messages import Message
 from bot.slack.text import readable
@@ -51,9 +51,9 @@ def test_silence_evicts_at_the_announced_moment(keeping: Keeping) -> None:
     leaves = keeping.get(cache_id).leaves_at
     assert (said(keeping, cache_id), leaves) == ([UNUSED], noticed_at(keeping) + NOTICE)
     keeping.live(hours=3)
-    assert keeping.get(cache_id).phase == Phase.READY
+    assert keeping.get(cache_id).phase == CachePhase.READY
     keeping.live(hours=2)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
     assert purposes(keeping, cache_id) == ["notice", "evicted"]
     assert keeping.gone()
 
@@ -71,9 +71,9 @@ def test_a_pod_of_anybody_withdraws_the_notice(keeping: Keeping) -> None:
     keeping.live(hours=30)
     keeping.unmount()
     keeping.live(hours=23)
-    assert keeping.get(cache_id).phase == Phase.READY
+    assert keeping.get(cache_id).phase == CachePhase.READY
     keeping.live(hours=2)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_runs_that_wait_count_as_use(keeping: Keeping) -> None:
@@ -85,13 +85,13 @@ def test_runs_that_wait_count_as_use(keeping: Keeping) -> None:
     keeping.live(hours=19)
     assert keeping.notes(cache_id) == {}
     keeping.live(hours=6)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_off_keeps_a_cache_for_ever(keeping: Keeping) -> None:
     cache_id = keeping.cache(keep_seconds=None)
     keeping.live(minutes=720, days=20)
-    assert (keeping.get(cache_id).phase, keeping.notes(cache_id)) == (Phase.READY, {})
+    assert (keeping.get(cache_id).phase, keeping.notes(cache_id)) == (CachePhase.READY, {})
 
 
 def test_a_pin_keeps_until_it_expires(keeping: Keeping) -> None:
@@ -103,7 +103,7 @@ def test_a_pin_keeps_until_it_expires(keeping: Keeping) -> None:
     keeping.live(hours=1)
     assert purposes(keeping, cache_id) == ["notice"]
     keeping.live(hours=5)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_after_a_pause_everything_is_announced_anew(keeping: Keeping) -> None:
@@ -112,7 +112,7 @@ def test_after_a_pause_everything_is_announced_anew(keeping: Keeping) -> None:
     silent = keeping.cache("imagenet", keep_seconds=DAY)
     keeping.outside.clock.moment += timedelta(days=30)
     keeping.sweep()
-    assert {each.phase for each in keeping.rows()} == {Phase.READY}
+    assert {each.phase for each in keeping.rows()} == {CachePhase.READY}
     leaves = keeping.clock.now() + timedelta(hours=4)
     assert [each.leaves_at for each in keeping.rows()] == [leaves, leaves]
     assert (
@@ -122,7 +122,7 @@ def test_after_a_pause_everything_is_announced_anew(keeping: Keeping) -> None:
     )
     assert len(keeping.notes(silent)) == 1
     keeping.live(hours=5)
-    assert {each.phase for each in keeping.rows()} == {Phase.EVICTED}
+    assert {each.phase for each in keeping.rows()} == {CachePhase.EVICTED}
 
 
 def test_a_clock_that_goes_back_only_announces(keeping: Keeping) -> None:
@@ -132,7 +132,7 @@ def test_a_clock_that_goes_back_only_announces(keeping: Keeping) -> None:
     keeping.do(lambda session: session.merge(Sweep(cluster="default", swept_at=later)))
     keeping.outside.clock.moment += timedelta(hours=1)
     keeping.sweep()
-    assert keeping.get(cache_id).phase == Phase.READY
+    assert keeping.get(cache_id).phase == CachePhase.READY
     assert purposes(keeping, cache_id) == ["notice", "notice"]
 
 
@@ -144,7 +144,7 @@ def test_no_more_go_at_once_than_allowed(keeping: Keeping) -> None:
     keeping.live(hours=3.6)
     gone: list[int] = []
     for _ in range(4):
-        gone.append(sum(each.phase == Phase.EVICTED for each in keeping.rows()))
+        gone.append(sum(each.phase == CachePhase.EVICTED for each in keeping.rows()))
         keeping.outside.clock.moment += timedelta(minutes=29)
         keeping.sweep()
         keeping.pass_time(minutes=1)
@@ -161,10 +161,10 @@ def test_a_longer_time_is_announced_anew(keeping: Keeping) -> None:
     keeping.do(lengthen)
     keeping.live(hours=3)
     cache = keeping.get(cache_id)
-    assert (cache.phase, cache.leaves_at) == (Phase.READY, noticed_at(keeping) + NOTICE)
+    assert (cache.phase, cache.leaves_at) == (CachePhase.READY, noticed_at(keeping) + NOTICE)
     assert purposes(keeping, cache_id) == ["notice", "notice"]
     keeping.live(hours=2)
-    assert keeping.get(cache_id).phase == Phase.EVICTED
+    assert keeping.get(cache_id).phase == CachePhase.EVICTED
 
 
 def test_other_teams_are_told_in_their_channels(keeping: Keeping) -> None:
@@ -208,9 +208,9 @@ def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
     keeping.live(hours=5)
     assert purposes(keeping, oldest) == ["notice", "evicted"]
     assert [keeping.get(each).phase for each in (oldest, middle, newest)] == [
-        Phase.EVICTED,
-        Phase.READY,
-        Phase.READY,
+        CachePhase.EVICTED,
+        CachePhase.READY,
+        CachePhase.READY,
     ]
 
 
@@ -218,7 +218,7 @@ def test_above_the_watermark_the_oldest_goes(keeping: Keeping) -> None:
 def test_each_crowding_is_announced_only_once(keeping: Keeping, keep: int | None) -> None:
     made = crowd(keeping, 400, 80, keep)
     keeping.live(minutes=25, days=1)
-    assert {keeping.get(each).phase for each in made[:2]} == {Phase.EVICTED}
+    assert {keeping.get(each).phase for each in made[:2]} == {CachePhase.EVICTED}
     assert [purposes(keeping, each) for each in made[:2]] == [["notice", "evicted"]] * 2
 
 
@@ -228,7 +228,7 @@ def test_crowds_name_a_kept_cache_once_daily(keeping: Keeping) -> None:
     keeping.policy = settings(classes=crowded)
     snapshot_of(keeping, cache_id)
     keeping.live(hours=47)
-    assert keeping.get(cache_id).phase == Phase.READY
+    assert keeping.get(cache_id).phase == CachePhase.READY
     assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]
 
 
@@ -258,7 +258,10 @@ def test_an_extension_counts_in_crowds_too(keeping: Keeping, keep: int | None) -
     keeping.extend(oldest, until)
     keeping.extend(oldest, until)
     keeping.live(hours=10)
-    assert [keeping.get(each).phase for each in (oldest, middle)] == [Phase.READY, Phase.EVICTED]
+    assert [keeping.get(each).phase for each in (oldest, middle)] == [
+        CachePhase.READY,
+        CachePhase.EVICTED,
+    ]
     assert keeping.get(oldest).expires_after == until
 
 
@@ -270,9 +273,9 @@ def test_used_and_pinned_caches_stay_in_crowds(keeping: Keeping) -> None:
     keeping.policy = settings(classes={"standard": {"watermark_percent": 1, "budget": "1000Gi"}})
     keeping.live(hours=6)
     assert [keeping.get(each).phase for each in (oldest, middle, newest)] == [
-        Phase.READY,
-        Phase.READY,
-        Phase.EVICTED,
+        CachePhase.READY,
+        CachePhase.READY,
+        CachePhase.EVICTED,
     ]
 
 
@@ -299,7 +302,7 @@ def test_a_resource_quota_counts_before_budgets(keeping: Keeping) -> None:
 def test_without_a_limit_nothing_is_crowded(keeping: Keeping) -> None:
     made = crowd(keeping, None, 1)
     keeping.live(hours=6)
-    assert {keeping.get(each).phase for each in made} == {Phase.READY}
+    assert {keeping.get(each).phase for each in made} == {CachePhase.READY}
 
 
 def test_an_unreachable_cluster_evicts_nothing(keeping: Keeping) -> None:
@@ -308,7 +311,7 @@ def test_an_unreachable_cluster_evicts_nothing(keeping: Keeping) -> None:
     keeping.outside.cluster.admit_bot("bot-token", ())
     keeping.pass_time(hours=2)
     keeping.sweep()
-    assert (keeping.get(cache_id).phase, keeping.effects()) == (Phase.READY, [])
+    assert (keeping.get(cache_id).phase, keeping.effects()) == (CachePhase.READY, [])
 
 
 def swept_at(keeping: Keeping) -> datetime:
@@ -334,5 +337,5 @@ def test_a_snapshot_is_told_of_once_a_day(keeping: Keeping) -> None:
     cache_id = keeping.cache(keep_seconds=DAY)
     snapshot_of(keeping, cache_id)
     keeping.live(hours=52)
-    assert keeping.get(cache_id).phase == Phase.READY
+    assert keeping.get(cache_id).phase == CachePhase.READY
     assert purposes(keeping, cache_id) == ["notice", "called-off", "notice", "called-off"]

@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot import holds
 from bot.database.database import Database
 from bot.datasets.caches.finding import uses
-from bot.datasets.caches.tables import CACHE, Cache, Wanted
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.taking import take
 from bot.datasets.card import version_card
 from bot.datasets.renderer import around
@@ -62,7 +62,7 @@ def test_a_version_names_who_read_it(database: Database) -> None:
 
 def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
     def work(session: Session) -> None:
-        take(session, add_cached(session, wanted=Wanted.EVICT), RUN, "", START)
+        take(session, add_cached(session, wanted=CacheIntent.EVICT), RUN, "", START)
 
     with pytest.raises(ConflictError) as refusal:
         database.transaction(work)
@@ -85,7 +85,7 @@ def test_a_cache_is_never_held_and_marked(database: Database) -> None:
 
 def _anew(session: Session, cache_id: str) -> None:
     holds.release(session, *RUN)
-    session.get_one(Cache, cache_id).wanted = Wanted.READY
+    session.get_one(Cache, cache_id).wanted = CacheIntent.READY
 
 
 def _take(database: Database, cache_id: str, start: Barrier) -> bool:
@@ -107,10 +107,10 @@ def _mark(database: Database, cache_id: str, start: Barrier) -> bool:
             update(Cache)
             .where(
                 col(Cache.id) == cache_id,
-                col(Cache.wanted) == Wanted.READY,
+                col(Cache.wanted) == CacheIntent.READY,
                 col(Cache.ended_at).is_(None),
             )
-            .values(wanted=Wanted.EVICT)
+            .values(wanted=CacheIntent.EVICT)
         )
         return marked.rowcount == 1
 

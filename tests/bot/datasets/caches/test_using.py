@@ -12,8 +12,8 @@ from sqlmodel import Session
 from bot import holds
 from bot.database.database import Database
 from bot.datasets.caches import shares, using
-from bot.datasets.caches.tables import CACHE, Cache, Phase, Share, SharePhase, Wanted
-from bot.datasets.caches.using import Standing, Taken, User
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase, CacheShare, SharePhase
+from bot.datasets.caches.using import DataReadiness, Taken, User
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotFoundError
 from tests.bot.datasets.caches.rows import (
@@ -67,7 +67,7 @@ def refusal(database: Database, text: str = "chest-xray@v3", user: User = USER) 
     return caught.value.message, caught.value.hint
 
 
-def standing(database: Database, taken: Taken) -> Standing:
+def standing(database: Database, taken: Taken) -> DataReadiness:
     return database.transaction(lambda s: using.standing(s, taken.cache_id, taken.claim))
 
 
@@ -84,7 +84,7 @@ def test_a_version_is_held_and_shared(database: Database) -> None:
     cache_id = database.transaction(lambda session: add_cached(session).id)
     taken = take(database)
 
-    def work(session: Session) -> tuple[Share, str]:
+    def work(session: Session) -> tuple[CacheShare, str]:
         (hold,) = holds.on(session, CACHE, cache_id, START)
         (share,) = shares.live(session, cache_id)
         return share, hold.why
@@ -117,7 +117,7 @@ def test_the_own_namespace_needs_no_share(database: Database) -> None:
     taken = take(database, user=replace(USER, namespace="datasets"))
     assert taken.claim == cache.claim_name
     assert database.transaction(lambda session: list(shares.live(session, cache.id))) == []
-    assert standing(database, taken) == Standing()
+    assert standing(database, taken) == DataReadiness()
 
 
 def test_no_version_means_the_newest(database: Database) -> None:
@@ -134,7 +134,7 @@ def test_no_version_means_the_newest(database: Database) -> None:
 def test_a_ready_cache_is_preferred(database: Database) -> None:
     def work(session: Session) -> str:
         version = add_version(session, add_dataset(session, is_open=True))
-        add_cache(session, version, storage_class="slow", phase=Phase.FILLING)
+        add_cache(session, version, storage_class="slow", phase=CachePhase.FILLING)
         return add_cache(session, version).id
 
     assert database.transaction(work) == take(database).cache_id
@@ -157,7 +157,7 @@ def test_datasets_of_others_do_not_exist(database: Database) -> None:
 
 
 def test_what_is_being_evicted_is_refused(database: Database) -> None:
-    database.transaction(lambda session: add_cached(session, wanted=Wanted.EVICT))
+    database.transaction(lambda session: add_cached(session, wanted=CacheIntent.EVICT))
     assert refusal(database) == (
         "chest-xray@v3 is being evicted from standard.",
         "When its card shows Evicted, `/dataset cache chest-xray@v3` caches it again.",
@@ -189,33 +189,33 @@ def test_a_share_that_leaves_is_not_joined(database: Database) -> None:
 @pytest.mark.parametrize(
     ("fields", "waits"),
     [
-        ({"phase": Phase.ASKED}, "copying has not started yet."),
+        ({"phase": CachePhase.ASKED}, "copying has not started yet."),
         (
-            {"phase": Phase.STARTING, "obstacle": "No node takes its pod: full."},
+            {"phase": CachePhase.STARTING, "obstacle": "No node takes its pod: full."},
             "copying has not started yet. No node takes its pod: full.",
         ),
-        ({"phase": Phase.FILLING, "bytes_done": 0}, "0 % copied."),
+        ({"phase": CachePhase.FILLING, "bytes_done": 0}, "0 % copied."),
         (
             {"bytes_done": SIZE * 2 // 5, "bytes_per_second": SIZE * 0.6 / 720},
             "40 % copied, about 12m left.",
         ),
-        ({"phase": Phase.ARRANGING}, "its files are copied and are being arranged."),
+        ({"phase": CachePhase.ARRANGING}, "its files are copied and are being arranged."),
     ],
 )
 def test_who_waits_reads_how_far_it_is(
     database: Database, fields: dict[str, Any], waits: str
 ) -> None:
-    database.transaction(lambda s: add_cached(s, **({"phase": Phase.FILLING} | fields)))
+    database.transaction(lambda s: add_cached(s, **({"phase": CachePhase.FILLING} | fields)))
     taken = take(database)
-    assert standing(database, taken) == Standing(waits=f"Waiting for chest-xray@v3: {waits}")
+    assert standing(database, taken) == DataReadiness(waits=f"Waiting for chest-xray@v3: {waits}")
 
 
 def test_a_failed_fill_fails_who_waits(database: Database) -> None:
-    database.transaction(lambda session: add_cached(session, phase=Phase.FILLING))
+    database.transaction(lambda session: add_cached(session, phase=CachePhase.FILLING))
     taken = take(database)
     why = {"reason": "The volume is too small.", "unblock": "Ask for a larger one."}
-    change(database, phase=Phase.FAILED, ended_at=START, **why)
-    assert standing(database, taken) == Standing(
+    change(database, phase=CachePhase.FAILED, ended_at=START, **why)
+    assert standing(database, taken) == DataReadiness(
         failed="chest-xray@v3 could not be cached. The volume is too small.",
         advice="Ask for a larger one.",
     )
@@ -225,7 +225,7 @@ def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database)
     waits = "Waiting until namespace team-b can mount chest-xray@v3."
-    assert standing(database, taken) == Standing(waits=waits)
+    assert standing(database, taken) == DataReadiness(waits=waits)
 
     def become(phase: SharePhase, **more: str) -> None:
         def work(session: Session) -> None:
@@ -237,9 +237,9 @@ def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
         database.transaction(work)
 
     become(SharePhase.READY)
-    assert standing(database, taken) == Standing()
+    assert standing(database, taken) == DataReadiness()
     become(SharePhase.LEAVING, reason="Its driver cannot.", unblock="Use another class.")
-    assert standing(database, taken) == Standing(
+    assert standing(database, taken) == DataReadiness(
         failed="Namespace team-b cannot mount chest-xray@v3. Its driver cannot.",
         advice="Use another class.",
     )

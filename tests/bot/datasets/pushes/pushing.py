@@ -22,12 +22,12 @@ from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
-from bot.datasets.controller import VersionController, World
+from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.push_tables import Push
 from bot.datasets.pushes.controller import PushController
-from bot.datasets.pushes.plan import Wish
+from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.renderer import PushRenderer
-from bot.datasets.pushes.service import Offer, PushService
+from bot.datasets.pushes.service import PushOffer, PushService
 from bot.datasets.pushes.watching import PushEar
 from bot.holds import Hold
 from bot.slack.card import Reply
@@ -72,7 +72,9 @@ class Pushing(Rig):
 
     @override
     def restart(self) -> None:
-        world = World(self.database, self.clock, self.settings, self.clusters, self.words)
+        world = ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, self.words
+        )
         pushes = PushController(world, makers_of)
         keepers = (VersionController(world), ShareController(world), pushes)
         self.loop = Loop(self.database, self.clock, keepers)
@@ -139,7 +141,7 @@ class Pushing(Rig):
         for resource in kinds:
             self.cluster.view.store(resource).replace(self.cluster.list(resource))
 
-    def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> Offer:
+    def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> PushOffer:
         """Somebody asks what pushing results:/run-7 to lake/chest-xray does."""
         self.view()
         by, wish = self.caller(person, channel), _wish(more)
@@ -219,9 +221,9 @@ class Pushing(Rig):
                         due.wake(session, *wakeup, self.clock.now())
 
 
-def _wish(more: dict[str, Any]) -> Wish:
+def _wish(more: dict[str, Any]) -> PushRequest:
     source = {"claim": "" if "snapshot" in more else "results", "folder": "/run-7"}
-    return Wish(**(source | {"target": TARGET} | more))
+    return PushRequest(**(source | {"target": TARGET} | more))
 
 
 def _progress(part: float) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.datasets.push_tables import Phase
+from bot.datasets.push_tables import PushPhase
 from bot.errors import UserError
 from tests.bot.datasets.pushes.pushing import Pushing
 from tests.bot.datasets.rig import with_places
@@ -67,7 +67,7 @@ def test_a_revoked_place_ends_the_push(rig: Pushing) -> None:
     rig.policy = with_places(rig.policy, {"team-b": ["s3://lake/"]})
     rig.pass_time(minutes=2)
     push = rig.found(push_id)
-    assert (push.phase, push.reason) == (Phase.FAILED, f"team-a may not push to {RUN}.")
+    assert (push.phase, push.reason) == (PushPhase.FAILED, f"team-a may not push to {RUN}.")
     assert rig.nothing_is_left()
 
 
@@ -77,5 +77,5 @@ def test_a_place_revoked_later_makes_no_dataset(rig: Pushing) -> None:
     rig.policy = with_places(rig.policy, {"team-b": ["s3://lake/"]})
     rig.pass_time(minutes=2)
     push = rig.found(push_id)
-    assert (push.phase, push.version_id) == (Phase.PUSHED, None)
+    assert (push.phase, push.version_id) == (PushPhase.PUSHED, None)
     assert push.unrecorded.startswith("team-a may not use any object store.")

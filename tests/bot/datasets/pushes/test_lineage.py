@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from bot.database.database import Session
 from bot.datasets import finding
-from bot.datasets.caches.tables import Use
+from bot.datasets.caches.tables import VersionUse
 from tests.bot.datasets.caches.rows import add_dataset, add_version
 from tests.bot.datasets.pushes.pushing import TARGET, Pushing
 from tests.bot.datasets.rig import DONE, OTHER_DIGEST
@@ -21,7 +21,7 @@ def ran(session: Session, number: int, started_at: datetime) -> str:
     session.add(run(id=row_id, name="prep", number=number, job_name=root, spec=told,
                     started_at=started_at, ended_at=started_at))  # fmt: skip
     session.add(
-        Use(version_id=version.id, subject_kind="run", subject_id=row_id, who="run prep",
+        VersionUse(version_id=version.id, subject_kind="run", subject_id=row_id, who="run prep",
             at=started_at)
     )  # fmt: skip
     return version.id

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.database.database import Session
-from bot.datasets.push_tables import Phase
+from bot.datasets.push_tables import PushPhase
 from bot.datasets.tables import Version
 from bot.errors import UserError
 from playground.ledger import Fault
@@ -49,7 +49,7 @@ def test_a_folder_is_read_by_its_share(rig: Pushing) -> None:
     own = rig.volume(rig.own_claim()["spec"]["volumeName"])
     assert shared["csi"] == own["csi"]
     assert (shared["persistentVolumeReclaimPolicy"], rig.found(push_id).phase) == (
-        "Retain", Phase.COPYING,
+        "Retain", PushPhase.COPYING,
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_the_card_says_how_far_it_is(rig: Pushing) -> None:
     push_id = rig.push()
     rig.pass_time(seconds=120)
     push = rig.found(push_id)
-    assert (push.phase, push.files_total, push.stage) == (Phase.COPYING, 1200, "copying")
+    assert (push.phase, push.files_total, push.stage) == (PushPhase.COPYING, 1200, "copying")
     card = rig.shown(push_id)
     assert card.startswith(f"▶️ results:/run-7 to {TARGET} · Pushing for ")
     assert f"{push.files_done} of 1200 files" in card.replace(",", "")
@@ -81,7 +81,7 @@ def test_what_is_pushed_becomes_a_version(rig: Pushing) -> None:
     push_id = rig.push(dataset="chest-xray", version="v4", note="new labels")
     rig.pass_time(seconds=60)
     push = rig.found(push_id)
-    assert (push.phase, push.links, push.version_id is None) == (Phase.PUSHED, 2, False)
+    assert (push.phase, push.links, push.version_id is None) == (PushPhase.PUSHED, 2, False)
     assert rig.notes(push_id)["ended"] == (
         f"<@{ALICE}> results:/run-7 was pushed to {TARGET}: 1,200 files, 48 GB.\n"
         "Recording it as chest-xray@v4."
@@ -110,7 +110,7 @@ def test_a_look_for_new_content_hinders_nothing(rig: Pushing) -> None:
 def test_without_a_dataset_nothing_is_recorded(rig: Pushing) -> None:
     push_id = rig.push()
     rig.pass_time(minutes=3)
-    assert (rig.found(push_id).version_id, rig.found(push_id).phase) == (None, Phase.PUSHED)
+    assert (rig.found(push_id).version_id, rig.found(push_id).phase) == (None, PushPhase.PUSHED)
     assert rig.notes(push_id)["ended"].splitlines()[1] == (
         f"To add it as a dataset: `/dataset add NAME {TARGET} --store lake`"
     )
@@ -122,7 +122,7 @@ def test_a_name_taken_meanwhile_is_told(rig: Pushing) -> None:
     rig.pass_time(minutes=3)
     push = rig.found(push_id)
     assert (push.phase, push.unrecorded, push.is_cleared) == (
-        Phase.PUSHED, "The source of chest-xray is now s3://lake/elsewhere/.", True,
+        PushPhase.PUSHED, "The source of chest-xray is now s3://lake/elsewhere/.", True,
     )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def test_an_end_that_nobody_heard_is_repeated(rig: Pushing, fault: Fault) -> Non
     rig.pass_time(minutes=5)
     push = rig.found(push_id)
     assert (push.phase, push.reason, push.version_id is None, push.job_uid == first) == (
-        Phase.PUSHED, "", False, False,
+        PushPhase.PUSHED, "", False, False,
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_the_worker_says_why_it_failed(rig: Pushing) -> None:
     push_id = rig.push(dataset="chest-xray")
     rig.pass_time(minutes=3)
     push = rig.found(push_id)
-    assert (push.phase, push.version_id, push.is_cleared) == (Phase.FAILED, None, True)
+    assert (push.phase, push.version_id, push.is_cleared) == (PushPhase.FAILED, None, True)
     assert rig.notes(push_id)["ended"].splitlines() == [
         (
             f"<@{ALICE}> results:/run-7 was not pushed to {TARGET}. labels.csv cannot be read by"
@@ -177,7 +177,7 @@ def test_nobody_pushes_beside_a_job_that_goes(rig: Pushing) -> None:
     rig.world.forbid("delete", "jobs")
     rig.stop(push_id)
     rig.pass_time(seconds=20)
-    assert (rig.found(push_id).phase, len(rig.jobs())) == (Phase.FAILED, 1)
+    assert (rig.found(push_id).phase, len(rig.jobs())) == (PushPhase.FAILED, 1)
     assert refusal(rig, target="s3://lake/") == (
         f"The push of <@{ALICE}> to {TARGET} has ended, but its Job has not been deleted yet.",
         "Try again in a minute.",
@@ -318,7 +318,7 @@ def test_each_request_may_be_lost(rig: Pushing, driver: str, fault: Fault) -> No
     rig.pass_time(seconds=1)
     rig.restart()
     rig.pass_time(minutes=6)
-    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (Phase.PUSHED, True)
+    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (PushPhase.PUSHED, True)
     assert rig.nothing_is_left()
     assert rig.world.list("tridentvolumereferences") == []
 
@@ -329,4 +329,4 @@ def test_a_policy_that_denies_ends_it(rig: Pushing, made: str) -> None:
     push_id = rig.push()
     rig.pass_time(minutes=10)
     push = rig.found(push_id)
-    assert (push.phase, DENIAL in push.reason) == (Phase.FAILED, True)
+    assert (push.phase, DENIAL in push.reason) == (PushPhase.FAILED, True)

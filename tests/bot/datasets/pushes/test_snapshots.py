@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.datasets.push_tables import Phase
+from bot.datasets.push_tables import PushPhase
 from bot.errors import UserError
 from playground.cluster.story import storage_class
 from playground.ledger import Fault
@@ -67,7 +67,7 @@ def test_a_snapshot_is_read_where_the_keys_are(rig: Pushing) -> None:
         push_id
     }
     rig.pass_time(minutes=3)
-    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (Phase.PUSHED, True)
+    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (PushPhase.PUSHED, True)
     assert rig.nothing_is_left()
     assert rig.world.get("volumesnapshots", "monday", "team-a") is not None
 
@@ -122,7 +122,10 @@ def test_a_class_waiting_for_pods_gets_one(rig: Pushing) -> None:
     rig.world.create("storageclasses", waits)
     push_id = rig.push(snapshot="monday")
     rig.pass_time(minutes=3)
-    assert (rig.found(push_id).storage_class, rig.found(push_id).phase) == ("waiting", Phase.PUSHED)
+    assert (rig.found(push_id).storage_class, rig.found(push_id).phase) == (
+        "waiting",
+        PushPhase.PUSHED,
+    )
     assert rig.nothing_is_left()
 
 
@@ -133,7 +136,7 @@ def test_a_snapshot_may_outlive_its_claim(rig: Pushing) -> None:
     rig.pass_time(minutes=3)
     push = rig.found(push_id)
     assert (push.phase, push.claim_name, push.claim_uid, push.storage_class) == (
-        Phase.PUSHED, "results", "", "results-class",
+        PushPhase.PUSHED, "results", "", "results-class",
     )  # fmt: skip
 
 
@@ -163,7 +166,7 @@ def test_a_volume_not_made_is_quoted_and_late(rig: Pushing) -> None:
     push_id = rig.push(snapshot="monday")
     rig.pass_time(minutes=16)
     push = rig.found(push_id)
-    assert (push.phase, push.is_late) == (Phase.STARTING, True)
+    assert (push.phase, push.is_late) == (PushPhase.STARTING, True)
     assert push.obstacle == (
         "Its volume has not been created: failed to provision volume with StorageClass"
         ' "results-class": pool is full.'
@@ -171,7 +174,7 @@ def test_a_volume_not_made_is_quoted_and_late(rig: Pushing) -> None:
     rig.pass_time(minutes=50)
     push = rig.found(push_id)
     assert (push.phase, push.reason.split(". ")[0], push.is_cleared) == (
-        Phase.FAILED, "Its pod did not start within 1h", True,
+        PushPhase.FAILED, "Its pod did not start within 1h", True,
     )  # fmt: skip
     assert rig.nothing_is_left()
 
@@ -239,7 +242,7 @@ def test_stopping_and_failing_leave_nothing(rig: Pushing) -> None:
     rig.pushes_so(DENIED, seconds=10, code=65)
     push_id = rig.push(snapshot="monday")
     rig.pass_time(minutes=3)
-    assert (rig.found(push_id).phase, rig.nothing_is_left()) == (Phase.FAILED, True)
+    assert (rig.found(push_id).phase, rig.nothing_is_left()) == (PushPhase.FAILED, True)
 
 
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
@@ -252,7 +255,7 @@ def test_each_request_for_it_may_be_lost(rig: Pushing, fault: Fault) -> None:
     rig.pass_time(seconds=1)
     rig.restart()
     rig.pass_time(minutes=6)
-    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (Phase.PUSHED, True)
+    assert (rig.found(push_id).phase, rig.found(push_id).is_cleared) == (PushPhase.PUSHED, True)
     assert rig.nothing_is_left()
 
 

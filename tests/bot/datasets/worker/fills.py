@@ -7,13 +7,13 @@ from pathlib import Path
 
 from bot.datasets.worker.command import chosen_engine
 from bot.datasets.worker.copying import Ways
-from bot.datasets.worker.fill import Order, Result, Share, fill
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.fill import Order, Result, Shard, fill
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, store
 from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.verifying import Verifier
-from bot.datasets.worker.volume import Ownership, Volume
+from bot.datasets.worker.volume import Ownership, TargetFolder
 from tests.bot.datasets.worker.workers import End, ended
 from tests.object_stores import Lake
 
@@ -29,7 +29,7 @@ class Dataset:
     volume: Path
     content: Tree = field(default_factory=dict)
     digest: str = ""
-    kind: type[Volume] = Volume
+    kind: type[TargetFolder] = TargetFolder
     counts: Counter[str] = field(default_factory=Counter)
 
     def put(self, content: Tree) -> None:
@@ -42,7 +42,7 @@ class Dataset:
         requests = Requests(store(self.lake.store(), "--source-store"), self.bucket, 30.0)
         try:
             source, shelf = Address(self.bucket, "set/"), Shelf(requests, "manifest/")
-            self.digest = survey(requests, source, shelf, Progress("listing")).digest
+            self.digest = survey(requests, source, shelf, CopyProgress("listing")).digest
         finally:
             requests.close()
 
@@ -60,7 +60,7 @@ class Dataset:
         return ended(*self.words(*more, endpoint=endpoint, settings=settings))
 
     def copy(
-        self, endpoint: str | None = None, share: Share | None = None, engine: str = "auto"
+        self, endpoint: str | None = None, share: Shard | None = None, engine: str = "auto"
     ) -> Result:
         """Fills the volume within this process; raises what a worker would have ended with."""
         where = store(self.lake.store(endpoint), "--source-store")
@@ -70,9 +70,9 @@ class Dataset:
         shelf = Shelf(requests, "manifest/")
         ways = Ways(chosen_engine(engine, where, source, 8), Verifier(requests, source.prefix))
         self.counts = ways.verifier.counts
-        order = Order(self.digest, shelf, volume, share or Share(), 8, 1.0)
+        order = Order(self.digest, shelf, volume, share or Shard(), 8, 1.0)
         try:
-            return fill(order, ways, Progress("copying"))
+            return fill(order, ways, CopyProgress("copying"))
         finally:
             requests.close()
 

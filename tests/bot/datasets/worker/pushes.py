@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.push import Order, Result, Ways, push
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, store
@@ -51,7 +51,7 @@ class Folder:
         self.counts = verifier.counts
         order = Order(Tree(self.root), target, 8, 1.0, overwrite)
         try:
-            return push(order, ways, Progress("listing"))
+            return push(order, ways, CopyProgress("listing"))
         finally:
             requests.close()
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from bot.datasets.worker.copying import IN_MEMORY_BYTES, PIECE_BYTES
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.volume import Volume
+from bot.datasets.worker.volume import TargetFolder
 from tests.bot.datasets.worker.fills import Dataset
 from tests.object_stores import Lake
 
@@ -178,7 +178,7 @@ def test_wrong_options_of_fill_are_explained(
     assert (end.code, end.last["reason"], end.last["message"]) == (65, "wrong_input", message)
 
 
-class Folding(Volume):
+class Folding(TargetFolder):
     """A volume that takes names of other case for the same, as CIFS and some NAS do."""
 
     @override
@@ -186,7 +186,7 @@ class Folding(Volume):
         return super().path(key.casefold())
 
 
-class Decomposing(Volume):
+class Decomposing(TargetFolder):
     """A volume that keeps other code points for a letter than it was given."""
 
     @override
@@ -202,7 +202,7 @@ class Decomposing(Volume):
     ],
 )
 def test_volumes_that_fold_names_are_refused(
-    lake: Lake, tmp_path: Path, kind: type[Volume], content: dict[str, bytes], listed: str
+    lake: Lake, tmp_path: Path, kind: type[TargetFolder], content: dict[str, bytes], listed: str
 ) -> None:
     (tmp_path / "folding").mkdir()
     folding = Dataset(lake, lake.bucket(), tmp_path / "folding", kind=kind)

@@ -14,7 +14,7 @@ import pytest
 
 from bot.datasets.worker.copying import PIECE_BYTES
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.fill import Share
+from bot.datasets.worker.fill import Shard
 from tests.bot.datasets.worker.fills import Dataset
 from tests.bot.datasets.worker.proxy import Exchange, Spoil, proxied
 from tests.bot.datasets.worker.workers import ROOT, command
@@ -201,11 +201,11 @@ def test_recorded_files_that_vanished_come_again(dataset: Dataset, *, cut: bool)
 
 
 def test_shards_make_one_tree_between_them(dataset: Dataset) -> None:
-    results = [dataset.copy(share=Share(shard, 3)) for shard in range(3)]
+    results = [dataset.copy(share=Shard(shard, 3)) for shard in range(3)]
     assert [result.is_ready for result in results] == [False, False, True]
     assert sum(result.copied_files for result in results) == len(dataset.content)
     assert dataset.files() == dataset.content
-    assert dataset.copy(share=Share(0, 3)).copied_files == 0
+    assert dataset.copy(share=Shard(0, 3)).copied_files == 0
 
 
 def test_shards_that_finish_together_make_one_tree(dataset: Dataset) -> None:
@@ -236,9 +236,9 @@ def test_killed_shard_holds_back_the_tree(dataset: Dataset) -> None:
         ) as killed:
             assert met.wait(120)
             killed.send_signal(signal.SIGKILL)
-    assert not dataset.copy(share=Share(1, 2)).is_ready
+    assert not dataset.copy(share=Shard(1, 2)).is_ready
     assert dataset.files() is None
-    assert dataset.copy(share=Share(0, 2)).is_ready
+    assert dataset.copy(share=Shard(0, 2)).is_ready
     assert dataset.files() == dataset.content
 
 

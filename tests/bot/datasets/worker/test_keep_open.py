@@ -4,7 +4,7 @@ import pytest
 
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.fill import finish
-from bot.datasets.worker.volume import Ownership, Volume
+from bot.datasets.worker.volume import Ownership, TargetFolder
 from tests.bot.datasets.worker.fills import Dataset
 from tests.bot.datasets.worker.workers import ROOT, End, command, ended
 
@@ -91,7 +91,7 @@ def test_finish_wants_this_complete_copy(dataset: Dataset, *, filled: bool) -> N
 
 
 def test_layout_that_removes_all_is_refused(kept: Dataset) -> None:
-    volume = Volume(kept.volume, kept.digest, Ownership())
+    volume = TargetFolder(kept.volume, kept.digest, Ownership())
     for path in (kept.volume / volume.growing).rglob("*"):
         if path.is_file():
             path.unlink()

@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from bot.datasets.manifest import Entry, Findings, Remark, Remarks
+from bot.datasets.manifest import Entry, Remark, Remarks, SurveyFindings
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.listing import listed
-from bot.datasets.worker.progress import Progress
+from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.requests import Requests
 from bot.datasets.worker.store import Address, store
 from bot.datasets.worker.survey import Shelf, survey
@@ -44,7 +44,7 @@ def digest_of(lake: Lake, bucket: str, endpoint: str | None = None, prefix: str 
     """Surveys within this process."""
     with opened(lake, bucket, endpoint) as requests:
         shelf = Shelf(requests, "manifest/")
-        return survey(requests, Address(bucket, prefix), shelf, Progress("listing")).digest
+        return survey(requests, Address(bucket, prefix), shelf, CopyProgress("listing")).digest
 
 
 def words_of(lake: Lake, bucket: str, source: str | None = None, store: str = "") -> list[str]:
@@ -78,7 +78,7 @@ def test_survey_process_writes_manifest_and_says_so(lake: Lake, bucket: str) -> 
         Entry("a/1", 3, md5(b"one")),
         Entry("b/2", 3, md5(b"two")),
     ]
-    assert (index.source, index.findings) == (f"s3://{bucket}/set/", Findings(folders=1))
+    assert (index.source, index.findings) == (f"s3://{bucket}/set/", SurveyFindings(folders=1))
 
 
 def test_same_content_elsewhere_has_same_digest(lake: Lake, bucket: str) -> None:

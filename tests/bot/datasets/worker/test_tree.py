@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.tree import Found, Tree
+from bot.datasets.worker.tree import PathEntry, Tree
 
 KEYS = ["a-b", "a.c/x", "a/b/two", "a/one", "a0", "é", "😀"]
 
@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
 def test_files_come_in_order_of_keys(root: Path) -> None:
     expected = sorted(KEYS, key=str.encode)
     found = list(Tree(root).walk())
-    assert found == [Found(key, "file", len(key.encode())) for key in expected]
+    assert found == [PathEntry(key, "file", len(key.encode())) for key in expected]
 
 
 def test_folder_replaced_by_link_leads_nowhere(root: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.tables import Hour, Sampling, Series, What
-from bot.training.tables import Phase, Run, Span
+from bot.training.tables import Run, RunPhase, Span
 
 WHOLE_HOUR = 60 * 1000
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ def add_run(session: Session, name: str, **also: Any) -> Run:
         "name": name, "number": 1, "person": PEOPLE.get(name, "U0BOB"), "channel": "C0TEAMA",
         "cluster": "default", "namespace": "team-a", "queue": "team-a", "job_name": name,
         "spec": {"image": "lane:1", "cpu": "8", "memory": "64Gi", "gpus": str(Decimal(2))},
-        "asked_at": BEGIN, "phase": Phase.RUNNING, "since": BEGIN,
+        "asked_at": BEGIN, "phase": RunPhase.RUNNING, "since": BEGIN,
     }  # fmt: skip
     run = Run(**{**fields, **also})
     session.add(run)
@@ -106,7 +106,7 @@ def add_run(session: Session, name: str, **also: Any) -> Run:
     return run
 
 
-def waited(session: Session, run: Run, phase: Phase, began: datetime, ended: datetime) -> None:
+def waited(session: Session, run: Run, phase: RunPhase, began: datetime, ended: datetime) -> None:
     """A stretch of time that a run spent in a phase."""
     session.add(Span(run_id=run.id, phase=phase, nodes=1, began_at=began, ended_at=ended))
     session.flush()

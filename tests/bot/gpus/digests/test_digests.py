@@ -19,9 +19,8 @@ from bot.quotas.tables import Override, OverridePhase
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
-from bot.training.tables import Phase
-from bot.volumes.changes.tables import Leg, VolumeChange
-from bot.volumes.changes.tables import Phase as ChangePhase
+from bot.training.tables import RunPhase
+from bot.volumes.changes.tables import ChangePhase, Direction, VolumeChange
 from tests.bot.gpus.digests.days import OWED, QUOTED, add_run, begin, fill, waited
 from tests.bot.gpus.digests.telling import DAY, HOUR, NEXT, NOW, Telling
 
@@ -41,22 +40,22 @@ def a_day(session: Session) -> None:
     add_run(session, "notebook", spec={"kind": "interactive", "gpus": "1", "session_seconds": 3600,
             "image": "x:1", "cpu": "1", "memory": "1Gi"})  # fmt: skip
     for number, minutes in enumerate((1, 5, 9, 60)):
-        run = add_run(session, f"short-{number}", phase=Phase.SUCCEEDED, ended_at=NEXT - HOUR)
+        run = add_run(session, f"short-{number}", phase=RunPhase.SUCCEEDED, ended_at=NEXT - HOUR)
         began = DAY + timedelta(hours=2 + number)
-        waited(session, run, Phase.PENDING, began, began + timedelta(minutes=minutes))
-    run = add_run(session, "pushed", phase=Phase.RUNNING)
-    waited(session, run, Phase.PREEMPTED, DAY + 9 * HOUR, DAY + 9 * HOUR + timedelta(minutes=30))
-    add_run(session, "sweep", phase=Phase.PREEMPTED, since=NEXT - 2 * HOUR,
+        waited(session, run, RunPhase.PENDING, began, began + timedelta(minutes=minutes))
+    run = add_run(session, "pushed", phase=RunPhase.RUNNING)
+    waited(session, run, RunPhase.PREEMPTED, DAY + 9 * HOUR, DAY + 9 * HOUR + timedelta(minutes=30))
+    add_run(session, "sweep", phase=RunPhase.PREEMPTED, since=NEXT - 2 * HOUR,
             reason="team-a took its own GPUs back.")  # fmt: skip
     for number in range(3):
         reason = "It ran out of memory. It had 64Gi." if number else "Its image is not there."
-        add_run(session, f"bad-{number}", phase=Phase.FAILED, ended_at=DAY + HOUR, reason=reason)
+        add_run(session, f"bad-{number}", phase=RunPhase.FAILED, ended_at=DAY + HOUR, reason=reason)
     session.add(override("ov-1", OverridePhase.ACTIVE, ends_at=NEXT + 2 * HOUR))
     session.add(override("ov-2", OverridePhase.ENDED, ended_at=DAY + 3 * HOUR))
     session.add(override("ov-3", OverridePhase.ENDED, ended_at=DAY - HOUR))
     session.add(raised("lane-data", ends_at=NEXT + 12 * HOUR, cost_delta=143.36))
     session.add(raised("results", phase=ChangePhase.DONE, cost_delta=None))
-    session.add(raised("scratch", phase=ChangePhase.WORKING, leg=Leg.BACK))
+    session.add(raised("scratch", phase=ChangePhase.WORKING, leg=Direction.BACK))
     session.add(raised("done", phase=ChangePhase.RETURNED, ended_at=DAY + 3 * HOUR))
 
 

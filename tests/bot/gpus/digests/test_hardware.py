@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.database.database import Database
 from bot.gpus.digests.card import digest_card
-from bot.gpus.digests.figures import Figures, Share
+from bot.gpus.digests.figures import Figures, GpuShare
 from bot.gpus.digests.hardware import hardware
 from bot.gpus.faults import forget_faults, keep_faults
 from bot.gpus.minutes import Window, minute_of
@@ -28,8 +28,8 @@ def told(database: Database, day: int) -> list[str]:
     window = Window(DAY + timedelta(days=day), DAY + timedelta(days=day + 1))
     found = database.read(lambda session: hardware(session, window))
     figures = Figures(
-        is_whole=False, capacity=None, gpus=None, share=Share(), before=Share(), mean=Share(),
-        sampled={}, known=None, hardware=found,
+        is_whole=False, capacity=None, gpus=None, share=GpuShare(), before=GpuShare(),
+        mean=GpuShare(), sampled={}, known=None, hardware=found,
     )  # fmt: skip
     card = digest_card(figures, (window.begun, window.ended, "UTC"))
     return [line for line in as_text(card).splitlines() if line.startswith(("• ", "Hardware"))]

@@ -4,22 +4,22 @@ from datetime import timedelta
 
 from bot.gpus.digests.gathering import gpus_on_average
 from bot.gpus.sums import Who
-from bot.gpus.usage import Amounts, Part, Use, Window
+from bot.gpus.usage import Amounts, SeriesUsage, Window, WindowUsage
 from tests.bot.ground import START
 
 
-def nodes(cluster: str, gpus: int, minutes: int) -> Part:
+def nodes(cluster: str, gpus: int, minutes: int) -> SeriesUsage:
     who = Who(1, "nodes", cluster, "", "", "", "", "", "h100", "", "", None)
-    return Part(who, Amounts(gpus * minutes * 1000))
+    return SeriesUsage(who, Amounts(gpus * minutes * 1000))
 
 
-def held(cluster: str, team: str) -> Part:
+def held(cluster: str, team: str) -> SeriesUsage:
     who = Who(1, "run", cluster, team, "", "", "", "", "h100", "", "", None)
-    return Part(who, Amounts(1000))
+    return SeriesUsage(who, Amounts(1000))
 
 
 def test_quotas_are_known_where_a_team_is() -> None:
-    found = Use(
+    found = WindowUsage(
         Window(START, START + timedelta(minutes=1000)),
         parts=(held("large", "team-a"), held("small", "team-b"), held("bare", "team-a")),
         nodes=(),
@@ -34,7 +34,7 @@ def test_quotas_are_known_where_a_team_is() -> None:
 
 
 def test_each_cluster_counts_by_its_own_samples() -> None:
-    found = Use(
+    found = WindowUsage(
         Window(START, START + timedelta(minutes=1000)),
         parts=(),
         nodes=(nodes("large", 100, 1000), nodes("small", 8, 100)),

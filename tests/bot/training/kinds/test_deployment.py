@@ -88,7 +88,7 @@ def manifest() -> dict[str, Any]:
 
 def workers() -> dict[str, Any]:
     """The Deployment of the run."""
-    return DeploymentKind().companions(ROW)[2].body()
+    return DeploymentKind().dependents(ROW)[2].body()
 
 
 def taken_command(pod_spec: dict[str, Any]) -> list[str]:
@@ -151,7 +151,7 @@ def test_workers_serve_on_the_other_nodes() -> None:
 
 
 def test_its_service_tells_the_addresses_of_all() -> None:
-    secret, service, deployment = DeploymentKind().companions(ROW)
+    secret, service, deployment = DeploymentKind().dependents(ROW)
     named = [(each.resource.kind, each.name) for each in (secret, service, deployment)]
     assert named == [
         ("Secret", "lane-124a67dc90-ssh"),
@@ -176,7 +176,7 @@ def test_launcher_and_workers_read_the_same_data() -> None:
     data = (Data(reference="chest-xray@v3", path="/data", claim="shared", folder="ready/files"),)
     row = run(spec=to_row(replace(SPEC, data=data)))
     job = DeploymentKind().manifest(row, INSTALLATION)
-    deployment = DeploymentKind().companions(row)[2].body()
+    deployment = DeploymentKind().dependents(row)[2].body()
     for body in (job, deployment):
         pod_spec = body["spec"]["template"]["spec"]
         claim = {"claimName": "shared", "readOnly": True}
@@ -191,14 +191,14 @@ def test_launcher_and_workers_read_the_same_data() -> None:
 
 def test_only_the_launcher_speaks_for_it() -> None:
     pods: list[Pod] = [pod(name=role, labels={ROLE: role}) for role in ("worker", "launcher")]
-    assert DeploymentKind().speakers(pods) == [pods[1]]
+    assert DeploymentKind().log_pods(pods) == [pods[1]]
 
 
 def test_its_objects_fit_the_kubernetes_schema() -> None:
     fits(manifest(), "batch.v1.Job")
-    secret, service, deployment = DeploymentKind().companions(ROW)
-    for companion in (secret, service):
-        fits(companion.body(), f"core.v1.{companion.resource.kind}")
+    secret, service, deployment = DeploymentKind().dependents(ROW)
+    for dependent in (secret, service):
+        fits(dependent.body(), f"core.v1.{dependent.resource.kind}")
     fits(deployment.body(), "apps.v1.Deployment")
 
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_is_refused(engine: str, change: dict[str, Any], said: st
 def test_workers_run_a_command_of_their_own() -> None:
     serve = ("bash", "/netapp/scripts/start-slave-multi.sh", "22122")
     row = run(spec=to_row(replace(SPEC, worker_command=serve, launcher="none")))
-    workers = DeploymentKind().companions(row)[2].body()["spec"]["template"]["spec"]
+    workers = DeploymentKind().dependents(row)[2].body()["spec"]["template"]["spec"]
     words = words_of(workers["containers"][0])
     assert (words[:2], words[3:]) == (["/bin/sh", "-c"], ["sync", *serve])
     job = DeploymentKind().manifest(row, INSTALLATION)

@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from bot.cluster.resources import SERVICES
-from bot.quotas.engine import Dress
-from bot.quotas.kueue_runs import dressed
+from bot.quotas.engine import QueueingSpec
+from bot.quotas.kueue_runs import queued
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds import gpus_of
 from bot.training.kinds.elastic import ElasticKind, launch_command
-from bot.training.queueing import dress_of
+from bot.training.queueing import queueing_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from playground.cluster.control.expansion import words_of
 from tests.bot.ground import ALICE, INSTALLATION
@@ -85,13 +85,13 @@ def manifest(spec: RunSpec = SPEC) -> dict[str, Any]:
 
 def service() -> dict[str, Any]:
     """The Service of a run."""
-    (companion,) = ElasticKind().companions(run(spec=to_row(SPEC)))
-    assert (companion.resource, companion.name, companion.is_first) == (
+    (dependent,) = ElasticKind().dependents(run(spec=to_row(SPEC)))
+    assert (dependent.resource, dependent.name, dependent.is_first) == (
         SERVICES,
         f"hosts-{NAME}",
         False,
     )
-    return {"metadata": {"name": companion.name}, **companion.body()}
+    return {"metadata": {"name": dependent.name}, **dependent.body()}
 
 
 def command_of(container: dict[str, Any]) -> list[str]:
@@ -155,9 +155,9 @@ def test_both_fit_the_kubernetes_schema() -> None:
 
 
 def test_kueue_is_told_that_it_may_change() -> None:
-    given = dress_of(run(spec=to_row(SPEC)))
-    assert given == Dress("team-a", None, Decimal(8), pods=3, least=1)
-    assert dressed(manifest(), given)["metadata"]["annotations"] == {
+    given = queueing_of(run(spec=to_row(SPEC)))
+    assert given == QueueingSpec("team-a", None, Decimal(8), pods=3, least=1)
+    assert queued(manifest(), given)["metadata"]["annotations"] == {
         **NAMED,
         "kueue.x-k8s.io/elastic-job": "true",
     }
@@ -232,4 +232,4 @@ def test_no_torchrun_starts_within_another() -> None:
 def test_the_first_node_speaks_for_it() -> None:
     first = pod(labels={"batch.kubernetes.io/job-completion-index": "0"})
     second = pod(labels={"batch.kubernetes.io/job-completion-index": "1"})
-    assert ElasticKind().speakers([second, first]) == [first]
+    assert ElasticKind().log_pods([second, first]) == [first]

@@ -202,6 +202,6 @@ def test_a_patch_changes_the_workers() -> None:
 def test_the_first_of_the_workers_speaks() -> None:
     first = pod(labels={"training.kubeflow.org/replica-index": "0"})
     second = pod(labels={"training.kubeflow.org/replica-index": "1"})
-    assert PyTorchJobKind().speakers([second, first]) == [first]
+    assert PyTorchJobKind().log_pods([second, first]) == [first]
     node = pod(labels={"batch.kubernetes.io/job-completion-index": "0"})
-    assert TrainJobKind().speakers([second, node]) == [node]
+    assert TrainJobKind().log_pods([second, node]) == [node]

@@ -63,7 +63,7 @@ def container(spec: RunSpec) -> dict[str, Any]:
 
 def beside(spec: RunSpec) -> dict[str, Any]:
     """What stands beside a run of this spec, by its kind."""
-    return {each.resource.kind: each.body() for each in InteractiveKind().companions(row(spec))}
+    return {each.resource.kind: each.body() for each in InteractiveKind().dependents(row(spec))}
 
 
 DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
@@ -124,7 +124,7 @@ def test_beside_it_stand_service_and_ingress() -> None:
             "rules": [{"host": "ml.example.com", "http": {"paths": [path]}}],
         }
     }
-    assert {each.name for each in InteractiveKind().companions(row(SPEC))} == {NAME}
+    assert {each.name for each in InteractiveKind().dependents(row(SPEC))} == {NAME}
 
 
 def test_below_a_wildcard_each_has_its_host() -> None:

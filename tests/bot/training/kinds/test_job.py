@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from bot.quotas.kueue_runs import dressed
+from bot.quotas.kueue_runs import queued
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.job import JobKind
 from bot.training.kinds.pods import object_name
-from bot.training.queueing import dress_of
+from bot.training.queueing import queueing_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION
 from tests.bot.training.objects import RUN_ID, run
@@ -91,7 +91,7 @@ POLICY = {
 def manifest(spec: RunSpec) -> dict[str, Any]:
     """The Job of a run, as it is handed to the cluster."""
     row = run(spec=to_row(spec))
-    return dressed(JobKind().manifest(row, INSTALLATION), dress_of(row))
+    return queued(JobKind().manifest(row, INSTALLATION), queueing_of(row))
 
 
 def test_a_run_becomes_a_suspended_job() -> None:

@@ -196,11 +196,11 @@ def test_an_image_of_the_operators_launches_itself() -> None:
         pods = job["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]
         assert "command" not in pods["containers"][0]
         assert "ssh" not in [each["name"] for each in pods["volumes"]]
-    assert MpiKind().companions(run(spec=to_row(replace(SPEC, command=())))) == ()
+    assert MpiKind().dependents(run(spec=to_row(replace(SPEC, command=())))) == ()
 
 
 def test_the_workers_are_listed_by_their_names() -> None:
-    (keys,) = MpiKind().companions(run(spec=to_row(replace(SPEC, processes=2))))
+    (keys,) = MpiKind().dependents(run(spec=to_row(replace(SPEC, processes=2))))
     data = {name: b64decode(text).decode() for name, text in keys.body()["data"].items()}
     assert data["hostfile"] == "".join(f"{name} slots=2\n" for name in WORKERS)
     assert data["machinefile"] == "".join(f"{name}:2\n" for name in WORKERS)
@@ -209,7 +209,7 @@ def test_the_workers_are_listed_by_their_names() -> None:
 def test_only_the_launcher_speaks_for_it() -> None:
     launcher: Pod = pod(labels={"quartermaster.dev/role": "launcher"})
     worker: Pod = pod(labels={})
-    assert MpiKind().speakers([worker, launcher]) == [launcher]
+    assert MpiKind().log_pods([worker, launcher]) == [launcher]
 
 
 def test_it_fits_the_operators_schema() -> None:

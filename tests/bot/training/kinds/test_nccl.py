@@ -91,5 +91,5 @@ def test_parts_of_gpus_are_refused(gpus: Decimal, rig: Rig) -> None:
 
 def test_its_objects_fit_the_kubernetes_schema() -> None:
     fits(NcclKind().manifest(ROW, INSTALLATION), "batch.v1.Job")
-    for companion in NcclKind().companions(ROW):
-        fits(companion.body(), f"core.v1.{companion.resource.kind}")
+    for dependent in NcclKind().dependents(ROW):
+        fits(dependent.body(), f"core.v1.{dependent.resource.kind}")

@@ -227,7 +227,7 @@ def in_a_room(room: Path, script: str, spec: RunSpec, hosts: str) -> str:
     if not has_room():
         pytest.skip("needs root, and namespaces for mounts and network")
     (room / "secret").mkdir()
-    for each in MpiKind().companions(run(spec=to_row(spec))):
+    for each in MpiKind().dependents(run(spec=to_row(spec))):
         for name, text in each.body()["data"].items():
             (room / "secret" / name).write_bytes(b64decode(text))
     env = {

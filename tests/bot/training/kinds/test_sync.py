@@ -98,7 +98,7 @@ def command_of(job: dict[str, Any]) -> list[str]:
 
 def files(row: Run = ROW) -> dict[str, str]:
     """What the Secret of a run gives its pods."""
-    body = SyncKind().companions(row)[0].body()
+    body = SyncKind().dependents(row)[0].body()
     return {name: b64decode(text).decode() for name, text in body["data"].items()}
 
 
@@ -143,7 +143,7 @@ def test_the_gpus_of_all_nodes_count() -> None:
 
 
 def test_pods_have_names_before_they_answer() -> None:
-    secret, service = SyncKind().companions(ROW)
+    secret, service = SyncKind().dependents(ROW)
     assert (secret.resource.kind, secret.name) == ("Secret", "lane-124a67dc90-ssh")
     assert (service.resource.kind, service.name) == ("Service", "hosts-lane-124a67dc90")
     assert service.body() == {
@@ -190,15 +190,15 @@ def test_only_the_first_pod_speaks_for_it() -> None:
         pod(name=f"lane-{index}", labels={"batch.kubernetes.io/job-completion-index": index})
         for index in ("1", "0")
     ]
-    assert SyncKind().speakers(pods) == [pods[1]]
+    assert SyncKind().log_pods(pods) == [pods[1]]
 
 
 def test_its_objects_fit_the_kubernetes_schema() -> None:
     fits(manifest(), "batch.v1.Job")
     open_spec = replace(SPEC, host_network=True, privileged=True)
     fits(manifest(run(spec=to_row(open_spec))), "batch.v1.Job")
-    for companion in SyncKind().companions(ROW):
-        fits(companion.body(), f"core.v1.{companion.resource.kind}")
+    for dependent in SyncKind().dependents(ROW):
+        fits(dependent.body(), f"core.v1.{dependent.resource.kind}")
 
 
 @pytest.mark.parametrize("command", [("horovodrun", "-np", "16", "python", "train.py")])

@@ -33,12 +33,12 @@ from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import Deciding, VolumeChangeController
-from bot.volumes.changes.plan import Plan
+from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.plan import ChangePlan
 from bot.volumes.changes.question import question
 from bot.volumes.changes.renderer import ChangeRenderer
-from bot.volumes.changes.service import Asked, ChangeService
-from bot.volumes.changes.tables import CHANGE, Kind, VolumeChange
+from bot.volumes.changes.service import ChangeButton, ChangeService
+from bot.volumes.changes.tables import CHANGE, ChangeKind, VolumeChange
 from bot.volumes.matching import Claimed, named_by
 from playground.arm.estate import GIB, SUBSCRIPTION, TIB, Pool, Volume
 from tests.arm import Arm
@@ -114,7 +114,7 @@ class Rig:
 
     def process(self, files: NetAppFiles) -> Loop:
         """What a process keeps, of which there may be several."""
-        deciding = Deciding(
+        deciding = ApprovalContext(
             self.database, self.clock, self.access, self.approvals, self.slack_tells
         )
         return Loop(
@@ -165,20 +165,20 @@ class Rig:
         assert named is not None
         return Claimed(self._claims[place], self._pvs[place], named)
 
-    def plan(self, asked: Asked) -> Plan:
+    def plan(self, asked: ChangeButton) -> ChangePlan:
         return self.service.plan(asked, self.claimed(asked.claim))[0]
 
-    def question(self, asked: Asked) -> str:
+    def question(self, asked: ChangeButton) -> str:
         """What somebody is asked before it is done."""
         plan, anf = self.service.plan(asked, self.claimed(asked.claim))
         return as_text(question(asked, plan, anf))
 
-    def ask(self, asked: Asked, person: str = ERIN, **more: Any) -> str:
+    def ask(self, asked: ChangeButton, person: str = ERIN, **more: Any) -> str:
         """Somebody has it done, after having been shown what; its id."""
         growth = more.get("growth_bytes", self.plan(asked).growth_bytes)
         return self.begin(asked, person, growth_bytes=growth)
 
-    def begin(self, asked: Asked, person: str = ERIN, **more: Any) -> str:
+    def begin(self, asked: ChangeButton, person: str = ERIN, **more: Any) -> str:
         wanted, of = structs.replace(asked, **more), self.claimed(asked.claim)
 
         def work(session: Session) -> str:
@@ -248,17 +248,22 @@ class Rig:
         return [each.name for each in self.arm.ledger.requests if each.number is not None]
 
 
-def level(claim: str, wanted: str, **more: Any) -> Asked:
+def level(claim: str, wanted: str, **more: Any) -> ChangeButton:
     """A level, as somebody asks for it."""
-    return Asked(
-        team="team-a", cluster="default", claim=claim, kind=Kind.LEVEL, level=wanted, **more
+    return ChangeButton(
+        team="team-a", cluster="default", claim=claim, kind=ChangeKind.LEVEL, level=wanted, **more
     )
 
 
-def mibps(claim: str, wanted: float, **more: Any) -> Asked:
+def mibps(claim: str, wanted: float, **more: Any) -> ChangeButton:
     """A throughput, as somebody asks for it."""
-    return Asked(
-        team="team-a", cluster="default", claim=claim, kind=Kind.THROUGHPUT, mibps=wanted, **more
+    return ChangeButton(
+        team="team-a",
+        cluster="default",
+        claim=claim,
+        kind=ChangeKind.THROUGHPUT,
+        mibps=wanted,
+        **more,
     )
 
 

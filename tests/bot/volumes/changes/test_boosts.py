@@ -8,7 +8,7 @@ from bot.errors import ConflictError
 from bot.slack.messages import Subject
 from bot.volumes.changes import boosting, keeping
 from bot.volumes.changes.boosting import Boost
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from bot.volumes.records import ClaimPlace
 from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, TEAM_A, Rig, level
@@ -48,7 +48,7 @@ def test_fill_longer_than_the_wait_keeps_it(rig: Rig) -> None:
     ends(rig)
     rig.pass_time(minutes=5)
     assert data.pool is rig.arm.standard
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     assert rig.notes(row_id) == {}
 
 
@@ -60,7 +60,7 @@ def test_pool_with_room_comes_before_faster_ones(rig: Rig) -> None:
     assert data.pool is rig.arm.premium
     ends(rig)
     rig.pass_time(hours=25)
-    assert (data.pool, rig.row(row_id).phase) == (rig.arm.standard, Phase.RETURNED)
+    assert (data.pool, rig.row(row_id).phase) == (rig.arm.standard, ChangePhase.RETURNED)
 
 
 def test_boost_that_costs_is_approved_first(rig: Rig) -> None:
@@ -86,7 +86,7 @@ def test_more_growth_than_shown_boosts_nothing(rig: Rig) -> None:
     rig.volume("data", rig.arm.standard)
     row_id = begun(rig, "data")
     rig.pass_time(minutes=2)
-    assert rig.row(row_id).phase == Phase.REFUSED
+    assert rig.row(row_id).phase == ChangePhase.REFUSED
     assert told(rig, row_id).startswith("none. Pool premium would have to grow by 1 TiB now")
     assert rig.effects() == []
 
@@ -101,10 +101,10 @@ def test_approver_who_left_boosts_nothing(rig: Rig) -> None:
     rig.gone = {"U0CAROL"}
     rig.vote(row_id)
     rig.pass_time(minutes=2)
-    assert (data.pool, rig.row(row_id).phase) == (rig.arm.standard, Phase.ASKED)
+    assert (data.pool, rig.row(row_id).phase) == (rig.arm.standard, ChangePhase.ASKED)
     ends(rig)
     rig.pass_time(minutes=2)
-    assert rig.row(row_id).phase == Phase.WITHDRAWN
+    assert rig.row(row_id).phase == ChangePhase.WITHDRAWN
     assert told(rig, row_id) == "none. The fill ended before the boost started."
 
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from bot.volumes.changes.during import Raise, raises_during
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
 from tests.bot.volumes.changes.test_keeping import LANE, uses
@@ -56,7 +56,7 @@ def test_volume_on_its_way_back_is_told(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     rig.give_back(row_id)
     rig.loop.run_due()
-    assert rig.row(row_id).phase == Phase.WORKING
+    assert rig.row(row_id).phase == ChangePhase.WORKING
     what = "team-a/lane from 16 MiB/s to 40 MiB/s"
     assert raises(rig, hours=1) == [Raise(what, ERIN, 0.0, is_returning=True)]
 

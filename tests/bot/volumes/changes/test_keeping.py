@@ -6,7 +6,7 @@ from bot.slack.markup import when
 from bot.slack.text import as_text
 from bot.volumes.changes import keeping
 from bot.volumes.changes.question import Fill, question
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from bot.volumes.records import ClaimPlace
 from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
@@ -54,10 +54,10 @@ def test_run_at_the_end_keeps_the_level(rig: Rig) -> None:
     )
     leaves(rig, LANE)
     rig.run()
-    assert rig.row(row_id).phase == Phase.WORKING
+    assert rig.row(row_id).phase == ChangePhase.WORKING
     rig.pass_time(minutes=2)
     assert data.pool is rig.arm.standard
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_who_comes_later_keeps_nothing(rig: Rig) -> None:
@@ -92,7 +92,7 @@ def test_nobody_keeps_it_for_ever(rig: Rig) -> None:
     rig.clock.moment += timedelta(days=30)
     rig.pass_time(minutes=2)
     assert lane.throughput == 16
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_put_back_now_waits_for_nobody(rig: Rig) -> None:
@@ -113,9 +113,9 @@ def test_clock_that_jumps_back_changes_nothing(rig: Rig) -> None:
     rig.clock.moment -= timedelta(hours=6)
     rig.restart()
     rig.pass_time(hours=6)
-    assert (lane.throughput, rig.row(row_id).phase) == (100, Phase.HELD)
+    assert (lane.throughput, rig.row(row_id).phase) == (100, ChangePhase.HELD)
     rig.pass_time(minutes=2)
-    assert (lane.throughput, rig.row(row_id).phase) == (16, Phase.RETURNED)
+    assert (lane.throughput, rig.row(row_id).phase) == (16, ChangePhase.RETURNED)
 
 
 def test_clock_that_jumps_back_amid_the_way_back(rig: Rig) -> None:
@@ -124,11 +124,11 @@ def test_clock_that_jumps_back_amid_the_way_back(rig: Rig) -> None:
     rig.pass_time(minutes=1)
     rig.clock.moment = rig.row(row_id).ends_at or rig.clock.moment
     rig.loop.run_due()
-    assert rig.row(row_id).phase == Phase.WORKING
+    assert rig.row(row_id).phase == ChangePhase.WORKING
     rig.clock.moment -= timedelta(hours=6)
     rig.restart()
     rig.pass_time(hours=7)
-    assert (lane.throughput, rig.row(row_id).phase) == (16, Phase.RETURNED)
+    assert (lane.throughput, rig.row(row_id).phase) == (16, ChangePhase.RETURNED)
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
 
 

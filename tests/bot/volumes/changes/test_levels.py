@@ -6,7 +6,7 @@ import pytest
 
 from bot.approvals import Verdict
 from bot.errors import UserError
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB, TIB
 from tests.bot.volumes.changes.rig import APPROVE, BOB, CAROL, ERIN, Rig, level
 from tests.databases import ON_BOTH
@@ -42,7 +42,7 @@ def test_move_into_a_pool_with_room(rig: Rig) -> None:
     assert rig.notes(row_id) == {
         "ended": f"<@{ERIN}> `data` is on Premium, in pool premium: 65.5 MiB/s."
     }
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
 
 
 @ON_BOTH
@@ -81,7 +81,7 @@ def test_growth_is_shown_approved_and_put_back(rig: Rig) -> None:
     assert (data.pool, sizes) == (rig.arm.standard, (4 * TIB, 2 * TIB))
     there = ["PATCH capacityPools", "POST poolChange", "PATCH capacityPools"]
     assert rig.effects() == [*there, *there]
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_way_down_waits_as_azure_does(rig: Rig) -> None:
@@ -157,12 +157,12 @@ def test_denied_and_withdrawn_change_nothing(rig: Rig) -> None:
     rig.run()
     rig.vote(first, Verdict.DENY)
     rig.run()
-    assert rig.row(first).phase == Phase.DENIED
+    assert rig.row(first).phase == ChangePhase.DENIED
     second = rig.ask(level("data", "Premium", pool="premium"))
     rig.run()
     rig.give_back(second)
     rig.pass_time(days=2)
-    assert rig.row(second).phase == Phase.WITHDRAWN
+    assert rig.row(second).phase == ChangePhase.WITHDRAWN
     assert rig.notes(second)["ended"] == (
         f"<@{ERIN}> withdrawn: data to Premium (pool premium). Nothing was changed."
     )
@@ -193,13 +193,13 @@ def test_approver_who_left_while_it_waited(rig: Rig) -> None:
     rig.run()
     rig.vote(row_id)
     rig.pass_time(minutes=5)
-    assert rig.row(row_id).phase == Phase.APPROVED
+    assert rig.row(row_id).phase == ChangePhase.APPROVED
     rig.gone.add(CAROL)
     (going,) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"
     rig.pass_time(minutes=5)
     assert (first.pool, data.pool) == (rig.arm.ultra, rig.arm.standard)
-    assert rig.row(row_id).phase == Phase.ASKED
+    assert rig.row(row_id).phase == ChangePhase.ASKED
     assert "An approver lost the right to approve, so a new approval is needed." in rig.card(row_id)
     rig.vote(row_id, who=BOB)
     rig.pass_time(minutes=5)
@@ -211,7 +211,7 @@ def test_more_growth_than_shown_is_not_done(rig: Rig) -> None:
     row_id = rig.ask(level("data", "Premium", pool="premium"))
     rig.arm.estate.add_volume(rig.arm.premium, "other", 1536 * GIB)
     rig.pass_time(minutes=1)
-    assert rig.row(row_id).phase == Phase.REFUSED
+    assert rig.row(row_id).phase == ChangePhase.REFUSED
     assert rig.row(row_id).outcome == (
         "Pool premium would now have to grow by 1 TiB, more than the 0 bytes that you were shown."
     )
@@ -227,7 +227,7 @@ def test_pool_that_fills_after_the_approval(rig: Rig) -> None:
     rig.arm.estate.add_volume(rig.arm.premium, "more", TIB)
     rig.vote(row_id)
     rig.pass_time(minutes=1)
-    assert rig.row(row_id).phase == Phase.FAILED
+    assert rig.row(row_id).phase == ChangePhase.FAILED
     assert rig.row(row_id).outcome == (
         "Pool premium has changed since it was checked: it has 3 TiB, of which 2.5 TiB is taken."
     )
@@ -246,4 +246,4 @@ def test_changes_of_one_pool_take_turns(rig: Rig) -> None:
     ]
     rig.pass_time(minutes=2)
     assert [each.pool for each in rig.arm.estate.volumes] == [rig.arm.premium] * 2
-    assert [rig.row(each).phase for each in (first, second)] == [Phase.DONE] * 2
+    assert [rig.row(each).phase for each in (first, second)] == [ChangePhase.DONE] * 2

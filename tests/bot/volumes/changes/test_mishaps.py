@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot import due
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB, TIB, Volume
 from playground.arm.operations import Outcome
 from playground.ledger import Fault
@@ -46,7 +46,7 @@ def test_failed_move_takes_the_growth_back(rig: Rig, outcome: Outcome, said: str
     outcomes(rig, "Succeeded", outcome)
     rig.pass_time(minutes=5)
     assert (data.pool, rig.arm.premium.size) == (rig.arm.standard, 2 * TIB)
-    assert rig.row(row_id).phase == Phase.FAILED
+    assert rig.row(row_id).phase == ChangePhase.FAILED
     assert rig.notes(row_id)["ended"].splitlines()[0] == (
         f"<@{ERIN}> Failed: data to Premium (pool premium). {said}"
     )
@@ -59,7 +59,7 @@ def test_failed_growth_moves_nothing(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert (data.pool, rig.arm.premium.size) == (rig.arm.standard, 2 * TIB)
     assert rig.effects() == ["PATCH capacityPools"]
-    assert rig.row(row_id).phase == Phase.FAILED
+    assert rig.row(row_id).phase == ChangePhase.FAILED
 
 
 def test_pool_that_stays_grown_is_told(rig: Rig) -> None:
@@ -79,7 +79,7 @@ def test_refusal_is_told_as_azure_words_it(rig: Rig) -> None:
     rig.arm.app.routes.permissions.not_actions = ["*/PoolChange/action"]
     rig.pass_time(minutes=1)
     row = rig.row(row_id)
-    assert row.phase == Phase.FAILED
+    assert row.phase == ChangePhase.FAILED
     assert row.outcome.startswith(
         "Moving volume data to pool premium: Azure returned AuthorizationFailed: The client"
     )
@@ -106,7 +106,7 @@ def test_never_ending_move_is_late_and_followed(rig: Rig) -> None:
     going.outcome = "Succeeded"
     rig.pass_time(minutes=10)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
 
 
 def test_throttled_request_waits_as_long_as_asked(rig: Rig) -> None:
@@ -121,7 +121,7 @@ def test_throttled_request_waits_as_long_as_asked(rig: Rig) -> None:
     assert nearest - begun > timedelta(seconds=80)
     assert "Azure returned TooManyRequests" in rig.card(row_id)
     rig.pass_time(minutes=3)
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
 
 
 def test_conflict_of_others_is_waited_out(rig: Rig) -> None:
@@ -130,7 +130,7 @@ def test_conflict_of_others_is_waited_out(rig: Rig) -> None:
     row_id = rig.ask(level("data", "Premium"))
     rig.pass_time(minutes=3)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
 
 
 def test_errors_of_azure_are_tried_again(rig: Rig) -> None:
@@ -140,7 +140,7 @@ def test_errors_of_azure_are_tried_again(rig: Rig) -> None:
     rig.arm.app.unavailable = 5
     rig.pass_time(minutes=10)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
     assert len(rig.arm.app.routes.operations.all) == 1
 
 
@@ -158,7 +158,7 @@ def test_lost_answers_change_nothing_twice(rig: Rig, fault: Fault) -> None:
     rig.pass_time(hours=31)
     sizes = (rig.arm.standard.size, rig.arm.premium.size)
     assert (data.pool, sizes) == (rig.arm.standard, (4 * TIB, 2 * TIB))
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     begun = len(rig.arm.app.routes.operations.all)
     assert begun == 6
 
@@ -173,7 +173,7 @@ def test_operation_that_azure_forgot_is_looked_for(rig: Rig) -> None:
     rig.arm.app.routes.operations.all.clear()
     rig.pass_time(minutes=2)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
     assert rig.effects() == ["POST poolChange"]
 
 
@@ -183,7 +183,7 @@ def test_move_that_others_began_is_adopted(rig: Rig) -> None:
     rig.pass_time(seconds=1)
     data.pool = rig.arm.premium
     rig.pass_time(minutes=1)
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
     assert rig.effects() == []
 
 
@@ -194,7 +194,7 @@ def test_volume_moved_elsewhere_is_left_alone(rig: Rig) -> None:
     data.pool = rig.arm.ultra
     rig.pass_time(hours=31)
     assert data.pool is rig.arm.ultra
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     assert rig.row(row_id).remains == (
         "Volume data is no longer in pool premium or standard: it was moved or deleted outside"
         " Quartermaster, so it was not reverted."
@@ -209,7 +209,7 @@ def test_pool_that_others_filled_stays_large(rig: Rig) -> None:
     rig.arm.estate.add_volume(rig.arm.premium, "later", TIB)
     rig.pass_time(hours=31)
     assert (data.pool, rig.arm.premium.size) == (rig.arm.standard, 3 * TIB)
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_identity_that_fails_meanwhile_ends_nothing(rig: Rig) -> None:
@@ -219,13 +219,13 @@ def test_identity_that_fails_meanwhile_ends_nothing(rig: Rig) -> None:
     rig.arm.app.revoke_tokens()
     rig.pass_time(minutes=10)
     assert "Azure returned InvalidAuthenticationToken: The access token" in rig.card(row_id)
-    assert rig.row(row_id).phase == Phase.WORKING
+    assert rig.row(row_id).phase == ChangePhase.WORKING
     (*_, going) = rig.arm.app.routes.operations.all.values()
     going.outcome = "Succeeded"
     rig.restart()
     rig.pass_time(minutes=10)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
 
 
 def test_address_of_a_stranger_gets_no_token(rig: Rig) -> None:
@@ -234,5 +234,5 @@ def test_address_of_a_stranger_gets_no_token(rig: Rig) -> None:
     rig.arm.app.routes.operations.elsewhere = "http://127.0.0.1:9"
     rig.pass_time(minutes=1)
     assert data.pool is rig.arm.premium
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
     assert "GET operationResults" not in rig.arm.asked()

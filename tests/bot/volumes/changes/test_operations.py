@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB, TIB
 from playground.arm.operations import Outcome
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
@@ -61,7 +61,7 @@ def test_what_never_ends_is_late(rig: Rig, act: str) -> None:
     going.outcome = "Succeeded"
     rig.restart()
     rig.pass_time(minutes=15)
-    assert rig.row(row_id).phase == Phase.HELD
+    assert rig.row(row_id).phase == ChangePhase.HELD
     assert "Late" not in rig.card(row_id)
     assert len(rig.effects()) == (3 if "pool" in act else 1)
 
@@ -73,7 +73,7 @@ def test_what_fails_first_changes_nothing(rig: Rig, act: str, outcome: Outcome, 
     outcomes(rig, outcome)
     rig.pass_time(minutes=5)
     row = rig.row(row_id)
-    assert (row.phase, row.outcome, row.hint) == (Phase.FAILED, said, AGAIN)
+    assert (row.phase, row.outcome, row.hint) == (ChangePhase.FAILED, said, AGAIN)
     assert rig.notes(row_id)["ended"].splitlines()[-1] == AGAIN
     assert {said, AGAIN} <= set(rig.card(row_id).splitlines())
     assert (len(rig.effects()), rig.arm.premium.size) == (1, 2 * TIB)
@@ -84,7 +84,7 @@ def test_source_that_stays_large_is_told(rig: Rig, outcome: Outcome, said: str) 
     row_id = changed(rig, "shrinking pool standard")
     outcomes(rig, outcome, after=2)
     rig.pass_time(minutes=5)
-    assert (rig.row(row_id).phase, rig.arm.standard.size) == (Phase.HELD, 4 * TIB)
+    assert (rig.row(row_id).phase, rig.arm.standard.size) == (ChangePhase.HELD, 4 * TIB)
     remains = f"Pool standard was not shrunk. {said}"
     assert remains in rig.card(row_id).splitlines()
     assert rig.notes(row_id)["effect"].splitlines()[-1] == remains
@@ -107,7 +107,7 @@ def test_way_back_that_fails_is_tried_again(
         f"<@{ERIN}> `data` cannot be reverted yet. {said} Retrying every hour."
     )
     rig.pass_time(hours=3)
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     assert (rig.arm.standard.size, rig.arm.premium.size) == (4 * TIB, 2 * TIB)
     assert (rig.row(row_id).grown_from, rig.row(row_id).remains) == (None, "")
 
@@ -120,7 +120,7 @@ def test_throughput_that_stays_is_told(rig: Rig, outcome: Outcome, said: str) ->
     rig.pass_time(hours=12)
     assert f"cannot be reverted yet. {said}" in rig.notes(row_id)["not-returned"]
     rig.pass_time(hours=2)
-    assert (rig.row(row_id).phase, rig.effects()) == (Phase.RETURNED, ["PATCH volumes"] * 3)
+    assert (rig.row(row_id).phase, rig.effects()) == (ChangePhase.RETURNED, ["PATCH volumes"] * 3)
 
 
 @ENDS
@@ -129,7 +129,7 @@ def test_target_that_stays_grown_is_told(rig: Rig, outcome: Outcome, said: str) 
     rig.pass_time(minutes=10)
     outcomes(rig, outcome, after=2)
     rig.pass_time(hours=31)
-    assert (rig.row(row_id).phase, rig.arm.premium.size) == (Phase.RETURNED, 3 * TIB)
+    assert (rig.row(row_id).phase, rig.arm.premium.size) == (ChangePhase.RETURNED, 3 * TIB)
     told = rig.card(row_id)
     assert told.startswith("⚠️ team-a/data to Premium (pool premium) · Reverted")
     assert f"Pool premium was not shrunk. {said}" in told

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from bot.cluster import labels
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
-from bot.volumes.changes.tables import Phase
+from bot.volumes.changes.tables import ChangePhase
 from tests.bot.volumes.changes.rig import BOB, ERIN, Rig, mibps
 from tests.databases import ON_BOTH
 
@@ -41,7 +41,7 @@ def test_throughput_is_set_and_put_back(rig: Rig) -> None:
     rig.pass_time(hours=13)
     assert lane.throughput == 40
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     assert rig.notes(row_id)["ended"] == f"<@{ERIN}> `lane` was reverted to 40 MiB/s."
 
 
@@ -63,7 +63,7 @@ def test_put_back_is_late_after_an_outage(rig: Rig) -> None:
     rig.restart()
     rig.pass_time(minutes=1)
     assert lane.throughput == 16
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_clock_set_back_changes_nothing_twice(rig: Rig) -> None:
@@ -73,9 +73,9 @@ def test_clock_set_back_changes_nothing_twice(rig: Rig) -> None:
     rig.clock.moment -= timedelta(hours=6)
     rig.restart()
     rig.pass_time(hours=17)
-    assert (lane.throughput, rig.row(row_id).phase) == (100, Phase.HELD)
+    assert (lane.throughput, rig.row(row_id).phase) == (100, ChangePhase.HELD)
     rig.pass_time(hours=2)
-    assert (lane.throughput, rig.row(row_id).phase) == (16, Phase.RETURNED)
+    assert (lane.throughput, rig.row(row_id).phase) == (16, ChangePhase.RETURNED)
     rig.clock.moment -= timedelta(hours=6)
     rig.pass_time(hours=12)
     assert rig.effects() == ["PATCH volumes", "PATCH volumes"]
@@ -86,7 +86,7 @@ def test_throughput_for_good_ends_at_once(rig: Rig) -> None:
     row_id = rig.ask(mibps("lane", 100))
     rig.pass_time(days=2)
     assert lane.throughput == 100
-    assert rig.row(row_id).phase == Phase.DONE
+    assert rig.row(row_id).phase == ChangePhase.DONE
     assert rig.notes(row_id) == {"ended": f"<@{ERIN}> `lane` has 100 MiB/s."}
 
 
@@ -149,7 +149,7 @@ def test_holder_can_have_it_put_back_early(rig: Rig) -> None:
     rig.give_back(row_id)
     rig.pass_time(minutes=1)
     assert lane.throughput == 16
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
 
 
 def test_without_the_setting_nothing_is_changed(rig: Rig) -> None:

@@ -13,11 +13,11 @@ from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.changes.question import question
 from bot.volumes.changes.renderer import ChangeRenderer
-from bot.volumes.changes.service import Asked, ChangeService
-from bot.volumes.changes.tables import CHANGE, Phase, VolumeChange
+from bot.volumes.changes.service import ChangeButton, ChangeService
+from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.matching import Claimed
 from bot.volumes.records import ClaimPlace, stale
-from bot.volumes.repair_tables import Phase as Repaired
+from bot.volumes.repair_tables import RepairPhase as Repaired
 from playground.ledger import Fault
 from tests.arm import Arm
 from tests.bot.ground import CAROL, ERIN, Outside
@@ -47,7 +47,7 @@ class Moving(Workshop):
     def of(self) -> Claimed:
         return self.reads.find(self.policy.teams["team-a"], CLAIM, None)[1]
 
-    def asked(self, asked: Asked) -> str:
+    def asked(self, asked: ChangeButton) -> str:
         """Carol has it done; its id."""
         who, of = self.caller(CAROL), self.of()
 
@@ -103,7 +103,7 @@ def test_move_asks_for_both_at_once(moving: Moving) -> None:
     assert "Another person has to approve it." in told
     row_id = moving.asked(asked)
     moving.wait(1)
-    assert moving.row(row_id).phase == Phase.ASKED
+    assert moving.row(row_id).phase == ChangePhase.ASKED
     assert "Approving the move approves this too." in moving.card(row_id, "C0APPROVE")
     assert moving.effects() == []
 
@@ -116,7 +116,7 @@ def test_trident_is_told_there_and_back(moving: Moving) -> None:
     moving.approve(row_id)
     moving.wait(4)
     assert moving.volume.pool is moving.arm.premium
-    assert (moving.record(), moving.row(row_id).phase) == (moving.place, Phase.HELD)
+    assert (moving.record(), moving.row(row_id).phase) == (moving.place, ChangePhase.HELD)
     assert moving.only().phase == Repaired.DONE
     assert moving.effects() == ["patch tridentvolumes", "patch deployments"]
     assert moving.do(lambda session: stale(session, PLACE)) is None
@@ -124,7 +124,7 @@ def test_trident_is_told_there_and_back(moving: Moving) -> None:
     moving.wait(65)
     assert moving.volume.pool is moving.arm.standard
     assert (moving.record(), moving.place) == (first, first)
-    assert moving.row(row_id).phase == Phase.RETURNED
+    assert moving.row(row_id).phase == ChangePhase.RETURNED
     assert moving.effects() == ["patch tridentvolumes", "patch deployments"] * 2
     assert moving.row(row_id).remains == ""
 
@@ -138,7 +138,7 @@ def test_repair_that_fails_is_told_with_the_move(moving: Moving) -> None:
     moving.wait(4)
     row = moving.row(row_id)
     assert moving.volume.pool is moving.arm.premium
-    assert row.phase == Phase.DONE
+    assert row.phase == ChangePhase.DONE
     assert row.remains.startswith(
         "Trident's record was not updated. Trident's record was changed outside Quartermaster to"
         " id /subscriptions/somebody/else."
@@ -155,7 +155,7 @@ def test_lost_answer_of_the_cluster_is_no_matter(moving: Moving) -> None:
     moving.wait(1)
     moving.approve(row_id)
     moving.wait(6)
-    assert (moving.record(), moving.row(row_id).phase) == (moving.place, Phase.DONE)
+    assert (moving.record(), moving.row(row_id).phase) == (moving.place, ChangePhase.DONE)
     verbs = [each.verb for each in moving.do(lambda session: lines_about(session, row_id))]
     assert verbs == ["anf.change", "approval.approve", "anf.end"]
 

@@ -10,8 +10,8 @@ from sqlmodel import Session, select
 from bot import due
 from bot.controller import Loop
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.service import Asked
-from bot.volumes.changes.tables import Phase, VolumeChange
+from bot.volumes.changes.service import ChangeButton
+from bot.volumes.changes.tables import ChangePhase, VolumeChange
 from playground.arm.estate import TIB
 from tests.bot.volumes.changes.rig import BOB, ERIN, TEAM_A, Rig, level
 from tests.bot.volumes.test_at_once import together
@@ -25,7 +25,7 @@ def test_two_levels_at_once_are_one_change(rig: Rig) -> None:
     data = rig.volume("data", rig.arm.standard)
     of, now = rig.claimed("data"), rig.clock.now()
 
-    def begins(person: str, asked: Asked) -> Callable[[Session], str]:
+    def begins(person: str, asked: ChangeButton) -> Callable[[Session], str]:
         def work(session: Session) -> str:
             by = rig.access.caller(session, person, TEAM_A)
             return rig.service.begin(session, by, asked, of, now).id
@@ -41,7 +41,7 @@ def test_two_levels_at_once_are_one_change(rig: Rig) -> None:
     )
     assert sorted(said) == sorted([row.id, refused])
     rig.pass_time(minutes=5)
-    assert rig.row(row.id).phase == Phase.DONE
+    assert rig.row(row.id).phase == ChangePhase.DONE
     assert (rig.effects(), data.pool.level) == (["POST poolChange"], wanted[row.person])
 
 
@@ -58,7 +58,7 @@ def test_two_processes_take_each_step_once(rig: Rig) -> None:
         assert (data.pool, rig.arm.premium.size) == (rig.arm.premium, 3 * TIB)
         _live(rig, loops, timedelta(days=2))
     assert (data.pool, rig.arm.premium.size) == (rig.arm.standard, 2 * TIB)
-    assert rig.row(row_id).phase == Phase.RETURNED
+    assert rig.row(row_id).phase == ChangePhase.RETURNED
     there_and_back = ["PATCH capacityPools", "POST poolChange"]
     assert rig.effects() == [*there_and_back, *reversed(there_and_back)]
 

@@ -1,0 +1,96 @@
+"""Names and sentences use the field's words; docs/glossary.md has those of this project."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("bot", "handlers", "jobs")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+# A reader who meets a class's name has at most this many modules to look it up in.
+MOST_MODULES = 3
+# What reconcilers decide has one name in all of them; each has its own fields.
+DECISIONS = {"Wait", "Done", "Fail", "Create", "Delete", "UpdateStatus"}
+RETIRED_NAMES = re.compile(
+    r"\b_?(Desk|Ear|Courtesy|Turns|Relay|Reception|Fate|Quarrel|Dress|Stranger|Mishap|Detour|Spot"
+    r"|Furnish|Linger|Wish|Look|Sight|World|tried|troubled|hurry|give_way|say_once|companions"
+    r"|speakers|dress)\b"
+)
+RETIRED_WORDS = re.compile(
+    r"\b(somebody|(?<!`)nobody|anew|(?:is|are|was|were) told|let be|whoever)\b", re.IGNORECASE
+)
+
+
+def test_no_class_name_is_used_everywhere() -> None:
+    places = defaultdict(list)
+    for path in _sources():
+        for node in _tree(path).body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(_shown(path))
+    assert {
+        name: found
+        for name, found in places.items()
+        if len(found) > MOST_MODULES and name not in DECISIONS
+    } == {}
+
+
+def test_names_are_those_of_the_field() -> None:
+    found = [
+        f"{_shown(path)}:{node.lineno} {name}"
+        for path in _sources()
+        for node, name in _names(_tree(path))
+        if RETIRED_NAMES.fullmatch(name)
+    ]
+    assert found == []
+
+
+def test_people_read_plain_sentences() -> None:
+    found = [
+        f"{_shown(path)}:{line} {match[0]}"
+        for path in _sources()
+        for line, text in _texts(_tree(path))
+        for match in RETIRED_WORDS.finditer(text)
+    ]
+    found += [
+        f"{_shown(page)}:{number} {match[0]}"
+        for page in PAGES
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1)
+        for match in RETIRED_WORDS.finditer(line)
+    ]
+    assert found == []
+
+
+def _sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    """What a module defines: classes, functions and methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, node.name
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The strings of a module that are no docstrings."""
+    comments = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    for node in constants:
+        if isinstance(node.value, str) and id(node) not in comments:
+            yield node.lineno, node.value
