@@ -108,14 +108,8 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     transport = Transport(
         settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.foreground
     )
-    parts: list[ServerPart] = [
-        wakeups,
-        *bot.clusters.values(),
-        loop,
-        sender,
-        bot.timetable,
-        bot.settings,
-    ]
+    parts: list[ServerPart] = [wakeups, *bot.clusters.values(), loop, sender]
+    parts += [bot.timetable, bot.settings]
     health = Health(
         bot.database,
         bot.clock,
