@@ -69,7 +69,9 @@ def test_launchers_start_as_people_type_them(
 def test_the_network_is_measured(nodes: int, plane: Plane, tmp_path: Path) -> None:
     small = {"cpu_per_gpu": 1, "memory_gib_per_gpu": 1, "shm_gib_per_gpu": 0}
     settings = {
-        "training": {"network_test": {"image": f"{images()}/torch:1"}},
+        "training": {
+            "network_test": {"image": f"{images()}/torch:1", "program": "all_reduce_perf"}
+        },
         "teams": {"team-a": {"defaults": small}},
     }
 

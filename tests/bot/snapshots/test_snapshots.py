@@ -35,10 +35,8 @@ def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
         "quartermaster.dev/team": "team-a",
         "quartermaster.dev/person": ALICE,
     }
-    assert found["spec"] == {
-        "volumeSnapshotClassName": "csi-snapclass",
-        "source": {"persistentVolumeClaimName": CLAIM},
-    }
+    source = {"persistentVolumeClaimName": CLAIM}
+    assert found["spec"] == {"volumeSnapshotClassName": "csi-snapclass", "source": source}
     assert (row.phase, row.size_bytes) == (SnapshotPhase.READY, 2**40)
     assert row.uid == found["metadata"]["uid"]
     assert rig.card(row_id).splitlines() == [
