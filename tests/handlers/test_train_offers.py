@@ -212,7 +212,7 @@ def test_two_versions_are_offered_together(desk: Office) -> None:
         "Cache retina@v1 and chest-xray@v3 and run lane?",
         "  [Cache them and run]",
     )
-    free = [line for line in lines if "Free there" in line]
+    free = [line for line in lines if "Free space" in line]
     assert [each.split()[2:6] for each in free] == [
         ["2", "TiB", "of", "2"],
         ["1.7", "TiB", "of", "2"],
