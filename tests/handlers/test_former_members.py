@@ -95,7 +95,9 @@ def test_runs_start_again_for_members_only(office: Office, tmp_path: Path) -> No
     """Whoever asked for that may have left before the run had ended."""
     office.says(ALICE, TEAM_A, WIDE)
     run = newest(office)
-    assert office.clicks(ALICE, TEAM_A, "train.requeue", f"{run.id} 1").startswith("`wide` is")
+    assert office.clicks(ALICE, TEAM_A, "train.requeue", f"{run.id} 1").startswith(
+        "Stopping `wide`"
+    )
     leaves(office, tmp_path)
     work(office)
     assert newest(office).id == run.id
