@@ -147,10 +147,11 @@ async def _is_evicted(own: ControlPlane, story: PlaneStory, alice: Person, card:
     """Nothing is left of the copy in any namespace, nor in the driver's folder."""
     before = storage.volumes(own)
     await alice.types("#team-a", "/dataset evict clean@v1")
+    await alice.is_told("Looking who needs clean@v1")
     offer = await alice.is_told(f"Evicting clean@v1 frees 1 GiB of {CLASS}.", "12 files, 600 kB")
     assert offer is not None
     await alice.clicks(offer, "Evict")
-    await alice.is_told("Looking who needs clean@v1")
+    await alice.is_told(f"Evicting clean@v1 from {CLASS}.")
     await card.shows("Evicted", "1 GiB are free again.")
     await story.reply(card, f"clean@v1 on {CLASS} is evicted.")
     left = [each["metadata"]["name"] for each in own.api.list(_VOLUMES)]

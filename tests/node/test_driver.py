@@ -51,8 +51,9 @@ def test_the_driver_passes_csi_sanity(tmp_path: Path) -> None:
 def site(plane: ControlPlane, nodes: list[Node]) -> Iterator[Site]:  # noqa: ARG001 - it has nodes
     made = Site(plane.api)
     yield made
-    for claim in plane.api.list(_CLAIMS):
-        plane.api.delete(_CLAIMS, claim["metadata"]["name"], claim["metadata"]["namespace"])
+    for kind in ("pods", _CLAIMS):
+        for each in plane.api.list(kind):
+            plane.api.delete(kind, each["metadata"]["name"], each["metadata"]["namespace"])
     made.close()
     wait_for(lambda: not storage.volumes(plane), "the end of all volumes")
 
