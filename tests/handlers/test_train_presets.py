@@ -110,8 +110,8 @@ def test_what_is_typed_wins_over_presets(office: Office) -> None:
             "--preset broken",
             [
                 (
-                    "Preset broken sets gpus to many, but that takes a number of GPUs from 0 to 1024,"
-                    " or a fraction of one such as `0.5`."
+                    "Preset broken sets gpus to many, but that takes a number of GPUs from 0 to"
+                    " 1024, or a fraction of one such as `0.5`."
                 ),
                 "A platform admin has to correct it in quartermaster.yaml.",
             ],

@@ -113,7 +113,7 @@ def test_workers_of_a_deployment_take_part(own: ControlPlane, tmp_path: Path) ->
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "wide")
             await card.shows("loss 2.5", "Nodes: node-1, node-2")
-            wait_for(lambda: not own.api.list("pods", _TEAM), "the end of the workers")
+            wait_for(lambda: not own.api.list("deployments.apps", _TEAM), "the end of the workers")
             await story.ends()
 
     asyncio.run(play())

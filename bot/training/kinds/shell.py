@@ -27,12 +27,16 @@ lacks() {
   unfit "This image has no $1: $2."
 }
 need() {
-  case $1 in */*) return ;; esac
-  command -v "$1" > /dev/null || lacks "$1" "$2"
+  case $1 in
+    /*) [ -e "$1" ] || lacks "$1" "$2" ;;
+    */*) ;;
+    *) command -v "$1" > /dev/null || lacks "$1" "$2" ;;
+  esac
 }
 """
 )
 _HOW = {
+    "all_reduce_perf": "install nccl-tests in it, or set training.network_test.program",
     "mpirun": "install Open MPI in it, for example Debian's openmpi-bin",
     "torchrun": "install PyTorch in it, for example with pip install torch",
 }
