@@ -41,7 +41,7 @@ def test_messages_of_objects_call_nobody(part: type[Any]) -> None:
 
 def test_there_are_parts_with_messages() -> None:
     names = {each.__name__ for each in speaking()}
-    assert {"Condition", "Terminated", "Waiting", "Event", "PodStatus"} <= names
+    assert {"Condition", "Terminated", "ContainerWaiting", "Event", "PodStatus"} <= names
 
 
 @pytest.mark.parametrize("error", [ClusterError, MetricsError, StorageError])

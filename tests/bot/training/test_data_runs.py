@@ -294,6 +294,6 @@ def test_what_cannot_be_read_is_refused(rig: Rig) -> None:
     assert refusal(rig, data=DATA)[0] == "chest-xray@v3 is being evicted from shared."
     assert refusal(rig, data=(DataMount("chest-xray@v9", "/data"),)) == (
         "chest-xray has no version v9.",
-        "It has: v3.",
+        "Available: v3.",
     )
     assert held(rig) == []

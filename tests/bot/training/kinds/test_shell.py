@@ -115,12 +115,14 @@ def test_an_image_without_mpirun_is_told(
     assert (found.returncode, found.stderr) == (78, said)
 
 
-def test_an_image_without_the_network_test_is_told(tmp_path: Path) -> None:
-    spec = replace(SPEC, kind="nccl", command=("all_reduce_perf", "-g", "1"))
+@pytest.mark.parametrize("program", ["all_reduce_perf", "/opt/nccl/all_reduce_perf"])
+def test_an_image_without_the_network_test_is_told(program: str, tmp_path: Path) -> None:
+    spec = replace(SPEC, kind="nccl", command=(program, "-g", "1"))
     job = NcclKind().manifest(run(spec=to_row(spec)), INSTALLATION)
     words = words_of(job["spec"]["template"]["spec"]["containers"][0])
     found = outcome(words, image_with(tmp_path, "mpirun"))
-    said = "This image has no all_reduce_perf: check the command after --, and the image.\n"
+    how = "install nccl-tests in it, or set training.network_test.program"
+    said = f"This image has no {program}: {how}.\n"
     assert (found.returncode, found.stderr) == (78, said)
     (tmp_path / "mpirun").unlink()
     assert outcome(words, tmp_path).stderr.startswith("This image has no mpirun: install Open MPI")
