@@ -77,6 +77,8 @@ def _build(folder: Path, *, plain: Path) -> None:
     base = folder / "base"
     shutil.copytree(_BASE, base)
     shutil.copy(ssl.get_default_verify_paths().cafile or "", base / "trusted.crt")
+    # Of a build that was killed a container is left, which keeps its image from being pruned.
+    building.run(*store, "rm", "--all")
     building.run(*store, "pull", f"docker-archive:{plain}")
     building.run(*store, *flags, "-t", _BASE_NAME, str(base))
     shutil.rmtree(base)
