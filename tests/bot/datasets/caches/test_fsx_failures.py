@@ -25,7 +25,9 @@ def test_the_doctor_looks_at_the_link(importing: Importing) -> None:
         found = checks(importing.policy, datasets, importing.cluster)
         return next(each for each in found if each.about == "cache class lustre")
 
-    assert told() == Finding("cache class lustre", "ok", f"/lake of {SYSTEM} shows s3://lake/")
+    assert told() == Finding(
+        "cache class lustre", "ok", f"/lake of {SYSTEM} is linked to s3://lake/"
+    )
     unlink(importing)
     assert told() == Finding(
         "cache class lustre",
