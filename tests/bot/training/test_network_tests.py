@@ -128,7 +128,7 @@ def test_the_log_of_a_failed_test_is_kept(rig: Rig) -> None:
     run = rig.get(measured(rig))
     assert (run.phase, run.reason) == (
         RunPhase.FAILED,
-        "Its program ended with exit code 3. This was pod 0.",
+        "Its program ended with exit code 3. It happened in pod 0.",
     )
 
 

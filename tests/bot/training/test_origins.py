@@ -262,7 +262,7 @@ def test_what_is_no_start_is_refused(keeping: SnapshotRig) -> None:
     assert refused(keeping, "plain", "nothing")[0] == "team-a has no snapshot nothing."
     name = keeping.kept(side).name
     assert refused(keeping, "side") == (
-        f"side mounts imagenet, and {name} is of team-a-data.",
+        f"side mounts imagenet, but {name} is of team-a-data.",
         "Restore it under another name, and submit the run with `--pvc NAME:/path`.",
     )
     assert count(keeping) == before

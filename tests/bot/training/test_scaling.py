@@ -143,7 +143,7 @@ def test_only_what_can_be_is_scaled(rig: Rig) -> None:
         "`/train scale wide 3` is the furthest it can go.",
     )
     assert refused(rig, run_id, 3) == (
-        "wide has 3 nodes already.",
+        "wide already has 3 nodes.",
         "`/train show wide` shows how many are running.",
     )
     assert refused(rig, run_id, 2, BOB)[0] == f"wide belongs to <@{ALICE}>."
