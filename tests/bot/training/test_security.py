@@ -125,8 +125,8 @@ def test_the_admission_names_other_users(rig: Rig) -> None:
     [
         ({"run_as_user": 0}, "run_as_user"),
         ({"security": "privileged"}, "'restricted' or 'baseline'"),
-        ({"security": "baseline", "fs_group": 5000}, "name one, as in run_as_user: 1000"),
-        ({"security": "baseline", "run_as_user": "image", "run_as_group": 1}, "who is not root"),
+        ({"security": "baseline", "fs_group": 5000}, "need a user other than root: set one, for"),
+        ({"security": "baseline", "run_as_user": "image", "run_as_group": 1}, "need a user other than root"),
     ],
 )
 def test_users_that_cannot_be_are_refused(admission: dict[str, object], said: str) -> None:
