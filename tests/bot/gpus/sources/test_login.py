@@ -133,7 +133,7 @@ def test_azure_lets_in_by_a_token(gate: Gate, monkeypatch: pytest.MonkeyPatch) -
     assert refused.value.message == "The Prometheus of default denied access: 403."
     assert refused.value.hint == "Check the role of the bot's Azure identity (see docs/gpus.md)."
     monkeypatch.setenv("IDENTITY_HEADER", "another")
-    assert refusal(settings)[0] == "The bot has no Azure identity that works."
+    assert refusal(settings)[0] == "The bot has no working Azure identity."
 
 
 def test_amazon_lets_in_by_a_signature(gate: Gate, tmp_path: Path) -> None:
