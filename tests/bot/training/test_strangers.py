@@ -119,7 +119,7 @@ def test_an_mpi_job_is_stopped_as_such(rig: Rig) -> None:
     rig.pass_time(seconds=10)
     assert rig.removal_card(removal_id).splitlines()[:2] == [
         "⏹️ notebook · Stopped",
-        "  MPIJob    `team-a/notebook`",
+        "  MPIJob        `team-a/notebook`",
     ]
     assert (rig.world.list("mpijobs", "team-a"), rig.effects()) == ([], ["delete mpijobs"])
 

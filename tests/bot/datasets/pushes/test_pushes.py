@@ -247,8 +247,8 @@ def test_names_that_cannot_be_are_refused(rig: Pushing) -> None:
             "ReadWriteMany",
             (
                 "PVC other cannot be read from namespace datasets, where the stores' keys are. It"
-                " is on a volume of ebs.csi.aws.com, which is not known to let several namespaces"
-                " mount one volume."
+                " is on a volume of driver ebs.csi.aws.com, which is not known to let several"
+                " namespaces mount one volume."
             ),
         ),
         (
