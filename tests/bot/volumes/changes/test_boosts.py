@@ -87,7 +87,7 @@ def test_more_growth_than_shown_boosts_nothing(rig: Rig) -> None:
     row_id = begun(rig, "data")
     rig.pass_time(minutes=2)
     assert rig.row(row_id).phase == ChangePhase.REFUSED
-    assert told(rig, row_id).startswith("none. Pool premium would have to grow by 1 TiB now")
+    assert told(rig, row_id).startswith("none. Pool premium would now have to grow by 1 TiB")
     assert rig.effects() == []
 
 

@@ -164,7 +164,7 @@ def test_denied_and_withdrawn_change_nothing(rig: Rig) -> None:
     rig.pass_time(days=2)
     assert rig.row(second).phase == ChangePhase.WITHDRAWN
     assert rig.notes(second)["ended"] == (
-        f"<@{ERIN}> withdrawn: data to Premium (pool premium). Nothing was changed."
+        f"<@{ERIN}> Withdrawn: data to Premium (pool premium). Nothing was changed."
     )
     assert rig.effects() == []
 
