@@ -57,7 +57,7 @@ def test_claim_and_volume_grow(growing: Growing) -> None:
     assert growing.claim()["status"]["capacity"] == {"storage": "2Ti"}
     assert growing.volume.quota == 2 * TIB
     assert growing.effects() == [CLAIMS]
-    assert growing.notes(row_id) == {"ended": f"<@{ERIN}> `lane-data` has 2 TiB now."}
+    assert growing.notes(row_id) == {"ended": f"<@{ERIN}> `lane-data` has grown to 2 TiB."}
     lines = growing.do(lambda session: lines_about(session, row_id))
     assert [(each.verb, each.person) for each in lines] == [
         ("anf.grow", ERIN), ("anf.grow_ended", None),
@@ -178,7 +178,7 @@ def test_quota_of_the_namespace_is_said_in_words(growing: Growing) -> None:
     growing.later(minutes=1)
     row = growing.growth(row_id)
     assert row.phase == GrowthPhase.FAILED
-    assert row.reason.startswith("The namespace's ResourceQuota has no room for it.")
+    assert row.reason.startswith("The namespace's ResourceQuota does not allow it.")
 
 
 def test_volume_moved_a_moment_ago_does_not_grow(growing: Growing) -> None:
