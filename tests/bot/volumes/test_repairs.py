@@ -122,7 +122,7 @@ def test_approver_who_lost_the_right_is_asked_anew(shop: Workshop) -> None:
     shop.let_approve(CAROL)
     shop.later(minutes=1)
     assert (shop.found(row_id).phase, shop.effects()) == (RepairPhase.ASKED, [])
-    assert "it is asked again" in shop.shown(row_id)
+    assert "a new approval is needed" in shop.shown(row_id)
 
 
 def test_volume_that_moved_on_fails_with_nothing_done(shop: Workshop) -> None:
