@@ -174,7 +174,7 @@ def _datasets(session: Session) -> None:
 def _snapshot(office: Office, world: Served, claim: str) -> None:
     """A snapshot that was taken, in the cluster and in our rows."""
     said = office.says(ALICE, TEAM_A, f"/snapshot create {claim}")
-    assert "is being taken" in said, said
+    assert said.startswith("Taking a snapshot of"), said
 
     def work(session: Session) -> str:
         row = _newest(session, Snapshot)
