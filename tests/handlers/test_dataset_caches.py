@@ -144,6 +144,6 @@ def test_boosts_take_the_right_to_change_throughput(desk: Office) -> None:
     pressed = desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk, o=True))
     assert pressed.startswith(lacking)
     assert desk.says(CAROL, TEAM_A, f"{ASK} --boost --yes").splitlines()[0] == (
-        "Azure NetApp Files is not set up here."
+        "Azure NetApp Files is not configured."
     )
     assert caches(desk) == []
