@@ -72,7 +72,7 @@ def test_options_that_do_not_fit_are_refused(office: Office, text: str, answer: 
         ("/gpu digest set --at 9", "a time of day such as"),
         ("/gpu digest set --zone Mars", "a time zone such as"),
         ("/gpu digest --day yesterday", "a date such as"),
-        ("/gpu digest set --sections all,idle", "some of"),
+        ("/gpu digest set --sections all,idle", "one or more of"),
         ("/gpu digest set --channel daily", "a channel such as"),
     ],
 )
