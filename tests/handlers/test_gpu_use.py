@@ -167,7 +167,7 @@ def test_buttons_of_digests_work_in_any_channel(office: Office) -> None:
         assert office.clicks(BOB, ELSEWHERE, action, run_id).splitlines()[0] == (
             "You are not a member of team-a."
         )
-        assert office.clicks(DAN, ELSEWHERE, action, run_id).startswith("Guests and people of")
+        assert office.clicks(DAN, ELSEWHERE, action, run_id).startswith("Guests and people from")
     assert office.clicks(ERIN, ELSEWHERE, "gpu.snooze", run_id).startswith("Snoozed `lane`.")
     stranger = str(held(office, "by-hand", idle_since=datetime.now(UTC)))
     assert office.clicks(BOB, ELSEWHERE, "gpu.mine", stranger).splitlines()[0] == (
