@@ -167,7 +167,7 @@ def test_a_question_delivered_twice_is_one(office: Office) -> None:
     doubted = office.incoming(ALICE, TEAM_A, command=name, words=words)
     replies = [office.application.desk.answer(doubted) for _ in range(2)]
     values = [reply.buttons[0].value for reply in replies if reply is not None]
-    assert [office.clicks(ALICE, TEAM_A, AGAIN, each)[:5] for each in values] == ["Asked", "This "]
+    assert [office.clicks(ALICE, TEAM_A, AGAIN, each)[:5] for each in values] == ["Reque", "This "]
     assert office.answer(doubted).startswith("This was already received.")
     assert overrides(office) == 2
 

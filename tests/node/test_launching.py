@@ -86,7 +86,7 @@ def test_the_network_is_measured(nodes: int, plane: Plane, tmp_path: Path) -> No
             card = await story.card("#team-a", "nccl")
             await is_admitted(story, card)
             await ends_well(alice, "#team-a", card, "nccl")
-            await card.shows("network socket", "It is the first test with this many GPUs on node-1")
+            await card.shows("network socket", "It is the first test with this many GPUs on node-")
             (average,) = [line for line in card.text.splitlines() if "average bus" in line]
             assert float(average.split("average bus bandwidth ")[1].split()[0]) > 0
             assert "wrong values" not in card.text
