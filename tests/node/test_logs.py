@@ -21,10 +21,11 @@ _FAST = (
     f" for n in range({_BATCH})), flush=True), time.sleep(1)) for s in range({_SECONDS})];"
     " print('loss 0.5', flush=True); time.sleep(3)"
 )
-# 50 MB that overwrite themselves, then the end of a program that failed.
+# 50 MB that overwrite themselves, then the end of a program that failed. Its two streams come to
+# its log by two pipes, so that the last lines of both have an order only where time is between them.
 _BARS = (
-    "import sys; [sys.stdout.write(chr(13) + '%3d%%|' % (n // 7000) + '#' * 60)"
-    " for n in range(750000)]; print(); print('loss 1.879', flush=True);"
+    "import sys, time; [sys.stdout.write(chr(13) + '%3d%%|' % (n // 7000) + '#' * 60)"
+    " for n in range(750000)]; print(); print('loss 1.879', flush=True); time.sleep(2);"
     " raise RuntimeError('no such bar')"
 )
 # A container's log has pieces of 16 KiB, which end within characters of several bytes.
