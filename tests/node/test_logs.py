@@ -21,8 +21,8 @@ _FAST = (
     f" for n in range({_BATCH})), flush=True), time.sleep(1)) for s in range({_SECONDS})];"
     " print('loss 0.5', flush=True); time.sleep(3)"
 )
-# 50 MB that overwrite themselves, then the end of a program that failed. Two pipes lead to a log, so
-# lines of stdout and stderr have an order only where some time lies between them.
+# 50 MB that overwrite themselves, then the end of a program that failed. Two pipes lead to a log,
+# so lines of stdout and stderr have an order only where some time lies between them.
 _BARS = (
     "import sys, time; [sys.stdout.write(chr(13) + '%3d%%|' % (n // 7000) + '#' * 60)"
     " for n in range(750000)]; print(); print('loss 1.879', flush=True); time.sleep(2);"
