@@ -104,7 +104,7 @@ def test_a_run_moves_when_its_node_is_drained(
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
-            command = f'{PLAIN} --gpus 1 -- sh -c "echo began; sleep 15; echo loss 0.125"'
+            command = f'{PLAIN} --gpus 1 -- sh -c "echo began; sleep 40; echo loss 0.125"'
             card = await submits(story, alice, "#team-a", "lane", command)
             await is_admitted(story, card)
             await card.shows("lane · Running")
