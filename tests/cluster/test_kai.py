@@ -52,7 +52,7 @@ async def _more_quota(story: Story, site: Site) -> None:
         story.person("Alice"),
         '+2 --for 1h --reason "CVPR deadline"',
         title="Quota override for team-a: +2 default",
-        receipt="Asked: team-a, nominal quota 4 → 6 GPUs of default, for 1h",
+        receipt="Requested for team-a: nominal quota 4 → 6 GPUs of default, for 1h",
     )
     await approves(story, story.person("Carol"), request, own)
     queue = site.api.get(QUEUES, "team-a") or {}
