@@ -117,7 +117,7 @@ def test_a_quota_that_changed_meanwhile_is_read_anew(
                 story.person("Alice"),
                 '+2 --for 1h --reason "CVPR deadline"',
                 title="Quota override for team-a: +2 h100",
-                receipt="Asked: team-a, nominal quota 4 → 6 GPUs of h100, for 1h",
+                receipt="Requested for team-a: nominal quota 4 → 6 GPUs of h100, for 1h",
             )
             await approves(story, story.person("Carol"), request, own)
             await story.ends()

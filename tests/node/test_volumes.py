@@ -64,7 +64,7 @@ def test_a_run_goes_on_from_its_snapshot(own: ControlPlane, tmp_path: Path) -> N
 
 def _remove_all(own: ControlPlane) -> None:
     """Nothing is left in the driver's folder once the objects are gone."""
-    for kind in (_TAKEN, _CLAIMS):
+    for kind in ("pods", _TAKEN, _CLAIMS):
         for each in own.api.list(kind, "team-a"):
             own.api.delete(kind, each["metadata"]["name"], "team-a")
     wait_for(lambda: not storage.snapshots(own), "the end of all snapshots")
