@@ -102,13 +102,14 @@ class Outside:
         ]
 
     def cards(self, channel: str, title: str) -> list[str]:
-        """The cards in a channel whose title begins so, as they read."""
+        """The cards in a channel whose title begins with these words, as they read."""
         texts = [
             self.slack.workspace.text_of(message)
             for message in self.messages()
             if message.channel == channel and not message.is_reply and not message.viewer
         ]
-        return [text for text in texts if re.match(rf"\W*{re.escape(title)}", text)]
+        # The card of lane is not that of lane#2.
+        return [text for text in texts if re.match(rf"\W*{re.escape(title)}(?![\w#-])", text)]
 
     # What must never be, at any moment
 
