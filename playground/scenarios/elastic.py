@@ -22,7 +22,7 @@ async def play(story: Story) -> None:
     await alice.is_told("Scaling wide to 1 node. Its card shows the progress.")
     await wide.shows("1 of 1 node running; 1 to 3 allowed", "GPUs: 2")
     await alice.types("#team-a", "/train scale wide 2")
-    await alice.is_told("Scaling wide to 2 nodes", "Further nodes start together")
+    await alice.is_told("Scaling wide to 2 nodes", "The additional nodes start together")
     await wide.shows("2 of 2 nodes running; 1 to 3 allowed")
     await alice.types("#team-a", "/train scale wide 4")
     await alice.is_told(

@@ -110,7 +110,7 @@ def test_serving_an_old_schema_names_the_command(terminal: Terminal) -> None:
 def test_missing_tokens_are_named_before_anything_starts(terminal: Terminal) -> None:
     code, _, error = terminal.run("serve")
     assert code == 2
-    assert error.splitlines()[0] == "quartermaster: SLACK_BOT_TOKEN and SLACK_APP_TOKEN missing."
+    assert error.splitlines()[0] == "quartermaster: Not set: SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
 
 
 def test_a_wrong_line_is_named_with_its_number(terminal: Terminal) -> None:
