@@ -76,7 +76,7 @@ def test_bars_hide_no_error(plane: Plane, tmp_path: Path) -> None:
             words = "bars failed after"
             await alice.is_mentioned("#team-a", words, thread=card, broadcast=True)
             await alice.types("#team-a", "/train logs bars --previous")
-            await alice.is_told("107%|####", "RuntimeError: no such bar")
+            await alice.is_told("before its last restart", "RuntimeError: no such bar")
             await story.ends()
 
     asyncio.run(play())
