@@ -104,7 +104,9 @@ def test_a_run_moves_when_its_node_is_drained(
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
-            command = f'{PLAIN} --gpus 1 -- sh -c "echo began; sleep 20; echo loss 0.125"'
+            # A shell that is the first process goes on unless it says otherwise, here to its end.
+            program = "trap 'exit 143' TERM; echo began; sleep 20 & wait; echo loss 0.125"
+            command = f'{PLAIN} --gpus 1 -- sh -c "{program}"'
             card = await submits(story, alice, "#team-a", "lane", command)
             await is_admitted(story, card)
             await card.shows("lane · Running")
