@@ -17,9 +17,9 @@ from tests.node.test_kinds import PLAIN, TORCH, WRITES
 _BATCH, _SECONDS = 30_000, 12
 # 3 MB/s: its node begins a new file every few seconds.
 _FAST = (
-    f"import time; [(print(chr(10).join('line %07d' % ({_BATCH} * s + n) + 'x' * 84"
-    f" for n in range({_BATCH})), flush=True), time.sleep(1)) for s in range({_SECONDS})];"
-    " print('loss 0.5', flush=True)"
+    "import time; [(time.sleep(1), print(chr(10).join("
+    f"'line %07d' % ({_BATCH} * s + n) + 'x' * 84 for n in range({_BATCH})), flush=True))"
+    f" for s in range({_SECONDS})]; print('loss 0.5', flush=True)"
 )
 # 50 MB that overwrite themselves, then the end of a program that failed. Two pipes lead to a log,
 # so lines of stdout and stderr have an order only where some time lies between them.
