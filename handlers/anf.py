@@ -29,7 +29,7 @@ anf = Command("anf", "Azure NetApp Files: volumes, pools and their service level
     right=Right.ANF_READ,
     examples=("volumes",),
 )
-@anf.option("--team", TeamName(), help="Team, if not the channel's")
+@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
@@ -66,7 +66,7 @@ def pools(ctx: Context) -> Reply:
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team, if not the channel's")
+@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def show(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Its card, read from Azure after the acknowledgement."""
     name, found = ctx.team()

@@ -19,7 +19,7 @@ from handlers.context import Context
 __all__ = ["anf"]
 
 _SHORTEST = timedelta(minutes=10)
-_TEAM = "Team, if not the channel's"
+_TEAM = "Team (default: the channel's)"
 _LEVELS = ("standard", "premium", "ultra", "flexible")
 _CLUSTER = "Cluster, if the team has more than one"
 _YES = "Skip the confirmation; required approvals still apply"

@@ -25,7 +25,7 @@ __all__ = ["anf"]
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("size", MemoryQuantity(), help="New size")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team, if not the channel's")
+@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def grow(
     ctx: Context,
     claim: str,

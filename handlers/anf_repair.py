@@ -24,7 +24,7 @@ __all__ = ["anf"]
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team, if not the channel's")
+@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def repair(
     ctx: Context,
     claim: str,

@@ -104,7 +104,7 @@ class Keeping:
 @dataset.option("--layout", LayoutName(), help="Layout that rearranges its files after copying")
 @dataset.option("--boost", "is_boosted", flag=True, help=_BOOST)
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
-@dataset.option("--team", TeamName(), help="Team, if not the channel's")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def cache(ctx: Context, asked: CacheRequest) -> Reply:
     """What the cache would cost, with a button; or the cache if it exists."""
     ctx.team()

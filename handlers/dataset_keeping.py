@@ -24,7 +24,7 @@ __all__ = ["dataset"]
 OFF: Final = "off"
 USUAL: Final = "default"
 _LONGEST = timedelta(days=90)
-_TEAM = "Team, if not the channel's"
+_TEAM = "Team (default: the channel's)"
 
 
 class KeepTime:

@@ -19,7 +19,7 @@ __all__ = ["dataset"]
     right=Right.DATASET_USAGE,
     examples=("usage",),
 )
-@dataset.option("--team", TeamName(), help="Team, if not the channel's")
+@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """What is committed, filled and free."""
     sees_all = Role.ADMIN in ctx.caller.roles

@@ -20,7 +20,7 @@ from handlers.dataset_caches import ClassName
 from handlers.dataset_caches import VolumeSize as AnySize
 
 OFF: Final = "off"
-TEAM = "Team, if not the channel's"
+TEAM = "Team (default: the channel's)"
 _LONGEST_PIN = timedelta(days=365)
 
 

@@ -91,7 +91,7 @@ def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[st
     yield "Size", plain(f"{size(cache.size_bytes)} ({cache.size_bytes:,} bytes)")
     yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.storage_class}")
     yield "Teams", plain(", ".join((cache.team, *cache.teams)))
-    yield "Requester", plain(person)
+    yield "Requested by", plain(person)
     yield "Requested", when(cache.asked_at)
     if cache.phase == CachePhase.FILLING:
         yield from _speed(cache)

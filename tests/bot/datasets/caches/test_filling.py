@@ -81,7 +81,7 @@ def test_several_pods_fill_it_together(filling: Filling) -> None:
     cache = filling.found(cache_id)
     assert (cache.phase, cache.verified_by) == (CachePhase.READY, {"md5": 600_000})
     assert (
-        "  Verified   all 627,615: 600,000 by MD5, 27,615 in an earlier attempt"
+        "  Verified      all 627,615: 600,000 by MD5, 27,615 in an earlier attempt"
         in filling.shown(cache_id).splitlines()
     )
 
@@ -138,32 +138,32 @@ def test_an_end_nobody_heard_is_asked_again(filling: Filling, faults: list[Fault
     )
     filling.pass_time(minutes=3)
     assert filling.found(cache_id).phase == CachePhase.READY
-    assert "  Verified   all 627,615" in filling.shown(cache_id).splitlines()
+    assert "  Verified      all 627,615" in filling.shown(cache_id).splitlines()
     assert filling.effects().count("create jobs") == 2
 
 
 _COPYING = f"""\
 ▶️ chest-xray@v3 on standard · Copying for 31s
 ▰▰▰▰▰▰▰▰▱▱▱▱ 74 % · 470,711 of 627,615 files, 188 GB of 250 GB
-  Files      627,615
-  Size       250 GB (250,000,000,000 bytes)
-  Volume     257 GiB on standard
-  Teams      team-a
-  Requester  Alice
-  Requested  2026-11-21 12:00 UTC
-  Rate       6.2 GB/s
-  Left       about 10s
-  Kept       1d after its last use
-  Digest     `{DIGEST}`"""
+  Files         627,615
+  Size          250 GB (250,000,000,000 bytes)
+  Volume        257 GiB on standard
+  Teams         team-a
+  Requested by  Alice
+  Requested     2026-11-21 12:00 UTC
+  Rate          6.2 GB/s
+  Left          about 10s
+  Kept          1d after its last use
+  Digest        `{DIGEST}`"""
 _READY = f"""\
 ✅ chest-xray@v3 on standard · Ready
-  Files      627,615
-  Size       250 GB (250,000,000,000 bytes)
-  Volume     257 GiB on standard
-  Teams      team-a
-  Requester  Alice
-  Requested  2026-11-21 12:00 UTC
-  Duration   40s
-  Verified   all 627,615: 600,000 by MD5, 27,615 by size alone; of 250 GB 96 % by checksum, 4 % by size
-  Kept       1d after its last use
-  Digest     `{DIGEST}`"""  # noqa: E501 - a card as it is read
+  Files         627,615
+  Size          250 GB (250,000,000,000 bytes)
+  Volume        257 GiB on standard
+  Teams         team-a
+  Requested by  Alice
+  Requested     2026-11-21 12:00 UTC
+  Duration      40s
+  Verified      all 627,615: 600,000 by MD5, 27,615 by size alone; of 250 GB 96 % by checksum, 4 % by size
+  Kept          1d after its last use
+  Digest        `{DIGEST}`"""  # noqa: E501 - a card as it is read
