@@ -27,7 +27,7 @@ _SAMPLED = "Samples of default cover {} % of the time; the figures exclude the r
 _SILENT = "The Prometheus of default returned 503, not a Prometheus API response."
 _DURATION = re.compile(r"\b(\d+[dhms])(?: \d+[hms])+")
 # Who waits for a blink waits on a busy machine alone.
-_MEDIAN = re.compile(r"\d+ runs? waited: median \w+")
+_MEDIAN = re.compile(r"\d+ runs? waited a minute or longer: median \w+")
 # What is found out later is known by the hour.
 _SINCE = re.compile(r"(XID .*), since .*")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

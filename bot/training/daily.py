@@ -13,6 +13,8 @@ from sqlmodel import Session, col
 from bot.training.tables import BAD_ENDS, WAITING, Run, RunPhase, Span
 
 _LONGEST_REASON = 90
+# Every run is queued for the moments that its admission takes: that is no wait to report.
+_SHORTEST_WAIT = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def _waiting_now(session: Session, teams: Collection[str]) -> Sequence[Run]:
 def _waits(
     session: Session, teams: Collection[str], times: tuple[datetime, datetime]
 ) -> tuple[timedelta, ...]:
-    """The waiting times of runs that were then admitted; runs stopped before do not count."""
+    """The waiting times, from a minute on, of runs that were then admitted, not stopped."""
     began, ended = times
     spans = session.scalars(
         select(Span)
@@ -78,7 +80,8 @@ def _waits(
             or_(col(Run.ended_at).is_(None), col(Run.ended_at) > col(Span.ended_at)),
         )
     )
-    return tuple(sorted(span.ended_at - span.began_at for span in spans))
+    waits = (span.ended_at - span.began_at for span in spans)
+    return tuple(sorted(wait for wait in waits if wait >= _SHORTEST_WAIT))
 
 
 def _preemptions(

@@ -124,8 +124,8 @@ def _queue(figures: Figures) -> Iterator[Markup]:
     parts = []
     if queue.median is not None and queue.p90 is not None:
         runs = "1 run" if queue.count == 1 else f"{queue.count} runs"
-        parts.append(f"{runs} waited: median {_time(queue.median)}, 90th percentile"
-                     f" {_time(queue.p90)}.")  # fmt: skip
+        parts.append(f"{runs} waited a minute or longer: median {_time(queue.median)}, 90th"
+                     f" percentile {_time(queue.p90)}.")  # fmt: skip
     if queue.longest:
         count = "1 run is waiting" if queue.waiting == 1 else f"{queue.waiting} runs are waiting"
         why = f": {queue.longest_why}" if queue.longest_why else "."

@@ -44,6 +44,7 @@ def a_day(session: Session) -> None:
         began = DAY + timedelta(hours=2 + number)
         waited(session, run, RunPhase.PENDING, began, began + timedelta(minutes=minutes))
     run = add_run(session, "pushed", phase=RunPhase.RUNNING)
+    waited(session, run, RunPhase.PENDING, DAY + 8 * HOUR, DAY + 8 * HOUR + timedelta(seconds=3))
     waited(session, run, RunPhase.PREEMPTED, DAY + 9 * HOUR, DAY + 9 * HOUR + timedelta(minutes=30))
     add_run(session, "sweep", phase=RunPhase.PREEMPTED, since=NEXT - 2 * HOUR,
             reason="team-a took its own GPUs back.")  # fmt: skip
@@ -96,8 +97,8 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
         "Idle at least 24 GPU-hours in total",
         "• notebook of team-a, Erin: 24 of its 24 GPU-hours",
         (
-            "Queue 5 runs waited: median 9m, 90th percentile 1h. 1 run is waiting now. The longest"
-            " wait is 11h, for sweep of team-b: team-a took its own GPUs back."
+            "Queue 5 runs waited a minute or longer: median 9m, 90th percentile 1h. 1 run is"
+            " waiting now. The longest wait is 11h, for sweep of team-b: team-a took its own GPUs back."
         ),
         "Preempted 2: 2 x team-b",
         "Failed 3: 2 x It ran out of memory; 1 x Its image is not there",
