@@ -89,7 +89,8 @@ async def _is_pushed(story: Story, source: str, write: str) -> None:
     await alice.types("#team-a", f"/dataset push {source} {target} --yes")
     card = await story.card("#team-a", f"{source} to {target}")
     await card.shows("Pushed", "6 by MD5")
-    await alice.is_mentioned("#team-a", f"{source} is in {target}: 6 files, 6.0 kB.", thread=card)
+    said = f"{source} was pushed to {target}: 6 files, 6.0 kB."
+    await alice.is_mentioned("#team-a", said, thread=card)
     await story.until(lambda: not _left(world), lambda: f"{_left(world)} are still there")
     # What comes next must not meet the bot while it starts.
     await story.rest()

@@ -97,8 +97,9 @@ def test_whole_day_of_two_teams(told: Telling) -> None:
         "Idle at least 24 GPU-hours in total",
         "• notebook of team-a, Erin: 24 of its 24 GPU-hours",
         (
-            "Queue 5 runs waited a minute or longer: median 9m, 90th percentile 1h. 1 run is"
-            " waiting now. The longest wait is 11h, for sweep of team-b: team-a took its own GPUs back."
+            "Queue 5 runs waited a minute or longer: median 9m, 90th percentile 1h."
+            " 1 run is waiting now. The longest wait is 11h, for sweep of team-b:"
+            " team-a took its own GPUs back."
         ),
         "Preempted 2: 2 x team-b",
         "Failed 3: 2 x It ran out of memory; 1 x Its image is not there",
