@@ -6,6 +6,8 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 # All tests are shared out among processes, so that what waits in one leaves room for the others.
 ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
+# Tests on nodes wait most of their time, so two sets of nodes share them; a cluster of yours is one.
+NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
@@ -40,7 +42,7 @@ test-cluster: $(READY) ## run the tests on a real control plane, built once (slo
 
 test-node: $(READY) ## run the tests with real pods, on two nodes of their own, built once (slow); needs root
 	@sh scripts/nodes.sh $(PYTHON)
-	@$(PYTHON) -m pytest tests/node $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest tests/node $(or $(PYTEST_ARGS),$(NODE_TESTS))
 
 test-azure: $(READY) ## run the tests of Azure NetApp Files in your own account; see docs/anf.md
 	@$(PYTHON) -m pytest tests/live -k azure -rs $(PYTEST_ARGS)
