@@ -14,7 +14,6 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.following import Following
 from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
-from bot.controller import Controller
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
@@ -45,6 +44,8 @@ from bot.quotas.override_controller import OverrideCollaborators, OverrideContro
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.watching import QueueChanges, recover
+from bot.reconcile.controller import Controller
+from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
 from bot.snapshots.controller import ControllerContext as SnapshotWorld
@@ -82,7 +83,6 @@ from bot.volumes.parts import renderers as volume_renderers
 from bot.volumes.reads import VolumeReads
 from bot.volumes.repair import RepairService
 from bot.volumes.sightings import look_at_pools
-from bot.wakeups import WatchHandler
 from handlers.context import Services
 from handlers.declared import COMMANDS
 from handlers.desk import CommandDispatcher

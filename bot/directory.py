@@ -10,10 +10,10 @@ from sqlmodel import Session, col
 from bot import people
 from bot.clock import Clock
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ChatError
 from bot.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.client import SlackClient, User
 from bot.slack.delivery_rules import OUTAGE, SHARED_OUTSIDE
 from bot.slack.markup import sentence

@@ -7,18 +7,18 @@ from functools import partial
 
 from prometheus_client import Gauge
 
-from bot import due
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.watch import WatchState
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.errors import DatabaseError
 from bot.http import Condition
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeups
 from bot.slack.sender import Sender
 from bot.slack.transports import Transport
 from bot.threads import EssentialThread, troubles
-from bot.wakeups import Wakeups
 
 _OLDEST_VIEW_SECONDS = 600.0
 

@@ -9,7 +9,7 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
 from bot.database.prepared import Prepared
-from bot.due import wake
+from bot.reconcile.due import wake
 
 PERSON = "person"
 GROUP = "group"

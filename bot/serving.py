@@ -10,11 +10,10 @@ from typing import Protocol
 
 import structlog
 
-from bot import due, people
+from bot import people
 from bot.app import Application, version
 from bot.cluster.following import Following
 from bot.config import Secrets, Settings
-from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Session
 from bot.database.exclusive import alone
@@ -29,12 +28,14 @@ from bot.errors import DatabaseError
 from bot.health import Health
 from bot.http import Pages, Server, application
 from bot.pulse import ClockFollower, pulse
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeups
 from bot.slack.client import SlackClient
 from bot.slack.filing import Filing
 from bot.slack.sender import Sender
 from bot.slack.transports import Transport
 from bot.threads import EssentialThread
-from bot.wakeups import Wakeups
 
 log = structlog.get_logger()
 

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot import deliveries, due, holds, schedule
+from bot import deliveries, holds, schedule
 from bot.database.database import Session
+from bot.reconcile import due
 from bot.schedule import ScheduledJob
 from bot.slack import documents, messages
 from bot.training import follow_service, logs, offers

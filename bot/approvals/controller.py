@@ -9,8 +9,8 @@ from bot.approvals.service import Approvals
 from bot.approvals.tables import KIND, Approval, ApprovalPhase, subject_of
 from bot.clock import Clock
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.markup import Markup, join, person, when
 from bot.slack.messages import ThreadMessage, post_once
 

@@ -19,8 +19,8 @@ from bot.approvals.tables import (
 )
 from bot.audit import Actor, record
 from bot.config import Policy, Settings
-from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.card import Button
 from bot.slack.markup import Markup, join, person, plain, when
 from bot.slack.messages import refresh_cards

@@ -10,7 +10,6 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS
 from bot.config import Datasets, Settings, Store
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.datasets import bounds
 from bot.datasets.decision import Create, Decision, Delete, Done, Fail, UpdateStatus, Wait, decide
@@ -19,6 +18,7 @@ from bot.datasets.observing import observe
 from bot.datasets.recording import VersionFindings, record
 from bot.datasets.tables import VERSION, Version, VersionPhase
 from bot.errors import ClusterError, StorageError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards, refresh_interval
 
 SOON = timedelta(seconds=2)

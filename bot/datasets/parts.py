@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
-from bot.controller import Controller
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.share_controller import ShareController
@@ -18,8 +17,9 @@ from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.watching import PushEar
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.watching import SurveyEar
+from bot.reconcile.controller import Controller
+from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
-from bot.wakeups import WatchHandler
 
 
 def controllers(world: ControllerContext, makers: Makers) -> tuple[Controller, ...]:

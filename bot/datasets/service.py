@@ -18,8 +18,8 @@ from bot.datasets.location import Location
 from bot.datasets.surveys import new_survey
 from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase, lane
 from bot.datasets.wording import name_of
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.slack.reading import closest
 

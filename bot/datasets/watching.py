@@ -7,7 +7,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.datasets.tables import VERSION, lane
-from bot.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup
 
 
 class SurveyEar:

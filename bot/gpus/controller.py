@@ -8,13 +8,13 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.config import ClusterSettings, Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
-from bot.due import wake
 from bot.gpus.idle_runs import idle_runs, seen_until
 from bot.gpus.minutes import Window, moment_of
 from bot.gpus.tables import Sampling
 from bot.gpus.usage import latest, together, use
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.training.idling import MOST_AT_ONCE, GpuActivity, IdlingService
 from bot.training.kinds import gpus_of
 from bot.training.spec import spec_of

@@ -10,7 +10,6 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import MetricsError
 from bot.gpus import idling, keeping
@@ -26,6 +25,7 @@ from bot.gpus.sources.choice import Sources, pace_of
 from bot.gpus.sources.source import Fault, NoGpusError, Pace, PodName, Requests, Source, Told
 from bot.gpus.sums import samples
 from bot.gpus.tables import Sampling
+from bot.reconcile.controller import Step, Trouble
 
 KIND = "gpu-measure"
 # This many minutes of a large cluster are a few megabytes of figures.

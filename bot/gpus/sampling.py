@@ -13,9 +13,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
 from bot.cluster.objects import Pod
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
-from bot.due import wake
 from bot.gpus import keeping, measuring, owners
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.holding import capacities, holders, is_fresh, pods_of_runs, reservations, run_of
@@ -26,6 +24,8 @@ from bot.gpus.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
 from bot.gpus.quota_figures import quota_of_teams
 from bot.gpus.tables import What
 from bot.quotas import Engine
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.training.kinds import gpus_of_pod, is_known
 from bot.training.spec import spec_of
 from bot.training.tables import Run

@@ -12,7 +12,6 @@ from sqlmodel import col
 
 from bot.cluster.quantities import format_quantity
 from bot.database.database import Session
-from bot.due import wake
 from bot.errors import ConflictError
 from bot.quotas.controller import Active, active_legs, below_lent, lasting, name_of, passing
 from bot.quotas.engine import ZERO, Engine, Figures, Overrides
@@ -26,6 +25,7 @@ from bot.quotas.tables import (
     QuotaAdjustment,
     lane_of,
 )
+from bot.reconcile.due import wake
 
 _NOTHING_TO_GIVE = "It has none to give at present."
 

@@ -10,9 +10,7 @@ from sqlmodel import col
 
 from bot.clock import Clock
 from bot.cluster.quantities import format_quantity
-from bot.controller import Step, Trouble
 from bot.database.database import Database, Session
-from bot.due import wake
 from bot.errors import ClusterError
 from bot.quotas import telling
 from bot.quotas.engine import Engine, QuotaReader
@@ -28,6 +26,8 @@ from bot.quotas.tables import (
     lane_of,
     subject_of,
 )
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 
 # The watch reports changes; this finds those it missed.

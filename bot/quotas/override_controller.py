@@ -11,9 +11,7 @@ from sqlmodel import col
 from bot.approvals import Approval, Approvals
 from bot.clock import Clock
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database, Session
-from bot.due import wake
 from bot.errors import ConflictError
 from bot.quotas import telling
 from bot.quotas.beginning import (
@@ -44,6 +42,8 @@ from bot.quotas.tables import (
     lane_of,
     subject_of,
 )
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 
 _WORTH_SAYING = 3

@@ -14,7 +14,6 @@ from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.database import Session
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.quotas.beginning import digest_of, looks_in_view, quota_at, starts
 from bot.quotas.effect import Effect, foresee
@@ -36,6 +35,7 @@ from bot.quotas.tables import (
 )
 from bot.quotas.wish import Facts, OverrideRequest, base_row, override_row
 from bot.quotas.wording import change, number
+from bot.reconcile.due import wake
 from bot.rights import EVERYBODY
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card

@@ -10,13 +10,13 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import CLUSTER_QUEUES, KAI_QUEUES
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
-from bot.due import wake
 from bot.errors import DatabaseError
 from bot.quotas.beginning import managed
 from bot.quotas.engine import Engine
 from bot.quotas.managed import QuotaAnnotation, decoded
 from bot.quotas.tables import QUOTA, ManagedQuota, Override, lane_of
-from bot.wakeups import Wakeup
+from bot.reconcile.due import wake
+from bot.reconcile.wakeups import Wakeup
 
 log = structlog.get_logger()
 

@@ -6,8 +6,8 @@ from sqlmodel import Session, col, select
 
 from bot.access import Caller, Right
 from bot.audit import Actor, record
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import finding
 from bot.snapshots.revert_tables import Revert

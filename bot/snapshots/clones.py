@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.database.columns import new_id
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.objects import object_name
 from bot.snapshots.revert_tables import Revert

@@ -10,9 +10,9 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import SNAPSHOTS
 from bot.config import Settings, Snapshots
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ClusterError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards
 from bot.snapshots.decision import (
     AwaitDeletion,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from bot.approvals import Approvals
 from bot.clock import Clock
 from bot.config import Settings
-from bot.controller import Controller
+from bot.reconcile.controller import Controller
 from bot.slack.messages import Renderer
 from bot.snapshots.controller import ControllerContext, SnapshotController
 from bot.snapshots.renderer import SnapshotRenderer

@@ -7,8 +7,8 @@ from sqlmodel import Session
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUME_REFERENCES
-from bot.controller import Step, Trouble
 from bot.errors import ClusterError
+from bot.reconcile.controller import Step, Trouble
 from bot.snapshots.controller import SOON, ControllerContext, note_trouble, slower
 from bot.snapshots.objects import claim_of, leave_name, leave_of
 from bot.snapshots.restore_decision import (

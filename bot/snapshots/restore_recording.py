@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.due import wake
 from bot.masking import hide_secrets
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.keepers import release

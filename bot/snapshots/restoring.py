@@ -15,9 +15,9 @@ from bot.cluster.resources import PVCS, STORAGE_CLASSES
 from bot.config import ClusterSettings, Settings
 from bot.database.columns import new_id
 from bot.datasets.wording import capacity
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.snapshots.abroad import other_namespace
 from bot.snapshots.classes import READ_ONLY_MANY, access_mode

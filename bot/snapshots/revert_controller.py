@@ -10,8 +10,8 @@ from bot.approvals import Approval, ApprovalPhase, Approvals
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
-from bot.controller import Step, Trouble
 from bot.errors import ClusterError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards
 from bot.snapshots.controller import SOON, ControllerContext, slower
 from bot.snapshots.examining import live

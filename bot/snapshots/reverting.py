@@ -14,9 +14,9 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import ClusterSettings, Settings
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.snapshots import finding
 from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import FOREIGN_SCHEDULES
-from bot.controller import Step, Trouble
+from bot.reconcile.controller import Step, Trouble
 from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards
 from bot.snapshots import finding

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import schedule_notes as notes
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule

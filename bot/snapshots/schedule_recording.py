@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.audit import Actor
 from bot.audit import record as audit
 from bot.database.columns import new_id
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import schedule_notes as notes
 from bot.snapshots.objects import scheduled_name

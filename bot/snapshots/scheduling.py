@@ -13,9 +13,9 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
-from bot.due import wake
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.reconcile.due import wake
 from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan

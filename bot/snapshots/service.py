@@ -15,9 +15,9 @@ from bot.cluster.resources import SNAPSHOTS
 from bot.config import Settings, Team
 from bot.database.columns import new_id
 from bot.datasets.wording import name_of
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
+from bot.reconcile.due import wake
 from bot.slack.card import Card
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots import finding

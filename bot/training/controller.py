@@ -9,11 +9,11 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches.using import DataReadiness
 from bot.errors import ClusterError
 from bot.quotas import Engine
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding, logs

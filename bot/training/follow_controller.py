@@ -9,9 +9,9 @@ from sqlmodel import Session
 
 from bot.access import Access, Right
 from bot.clock import Clock
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import NotFoundError, UserError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.filing import LONGEST_CODE
 from bot.slack.messages import CARD, Message, find, refresh_cards
 from bot.training.follow_card import FORBIDDEN

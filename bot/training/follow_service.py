@@ -8,8 +8,8 @@ from sqlmodel import Session, col
 
 from bot.access import Caller
 from bot.database.forgetting import MOST_ROWS
-from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.messages import Message, show_card
 from bot.training.tables import FOLLOW, LogFollow, Run, lane
 

@@ -8,9 +8,9 @@ from sqlmodel import Session
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, root_named
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import ClusterError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.training.controller import SOON

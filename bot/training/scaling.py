@@ -8,9 +8,9 @@ from sqlmodel import Session
 
 from bot.access import Access, Caller, Right
 from bot.audit import Actor, record
-from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
 from bot.quotas import Engine
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.elastic import ELASTIC

@@ -13,9 +13,9 @@ from bot.audit import Actor, record
 from bot.cluster.resources import ROOTS, root_named
 from bot.config import ClusterSettings, Fractions, Settings, Team
 from bot.database.columns import new_id
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError
 from bot.quotas import Engine
+from bot.reconcile.due import wake
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
 from bot.snapshots.of_runs import RestoredClaim, RunSnapshots

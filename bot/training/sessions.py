@@ -7,9 +7,9 @@ from sqlmodel import Session
 
 from bot.access import Caller, Right
 from bot.audit import Actor, record
-from bot.due import wake
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.training.lasting import is_session, last_moment
 from bot.training.tables import KIND, Run, RunIntent, RunPhase, lane

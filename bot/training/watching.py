@@ -8,8 +8,8 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, OwnerReference
 from bot.cluster.resources import POD_GROUPS, PODS, ROOTS, WORKLOADS, Resource, root_resource
 from bot.cluster.view import Change
+from bot.reconcile.wakeups import Wakeup
 from bot.training.tables import KIND, lane
-from bot.wakeups import Wakeup
 
 _LABELLED: tuple[Resource[Any], ...] = (*ROOTS, PODS)
 _QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)

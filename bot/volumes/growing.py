@@ -11,8 +11,8 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import Anf
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.growth_controller import finish

@@ -18,9 +18,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.quantities import format_quantity
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.durations import format_duration
 from bot.errors import ClusterError, ConflictError, UserError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.markup import code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
 from bot.volumes.anf import Deadline, NetAppFiles

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bot.approvals import Approvals
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.controller import Controller
+from bot.reconcile.controller import Controller
 from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController

@@ -14,8 +14,8 @@ from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Anf, Settings
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles

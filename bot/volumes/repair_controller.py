@@ -9,8 +9,8 @@ from bot.approvals import Approval, ApprovalPhase
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES, VOLUMES
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.errors import ClusterError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards
 from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles

@@ -6,7 +6,7 @@ from sqlmodel import Session, col, or_, select
 
 from bot.audit import Actor
 from bot.audit import record as record_audit
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.volumes.repair_course import NOTHING, Decision, Enter, Fail, Wait

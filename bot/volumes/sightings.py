@@ -9,8 +9,8 @@ from sqlmodel import Session, col, select
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.controller import Step, Trouble
-from bot.due import wake
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.moves import moved_volumes
 from bot.volumes.records import note

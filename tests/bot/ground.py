@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 from sqlmodel import col, select
 from typing_extensions import override
 
-from bot import due
 from bot.access import Access, Caller
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database, Session
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as PlaygroundCluster

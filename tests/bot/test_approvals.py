@@ -20,9 +20,9 @@ from bot.approvals import (
 from bot.clock import Clock
 from bot.config import Circle, Settings
 from bot.database.database import Database, Session
-from bot.due import Due
 from bot.errors import ConflictError, LimitError, NotAllowedError, QuartermasterError
 from bot.people import Person
+from bot.reconcile.due import Due
 from bot.slack.markup import when
 from bot.slack.messages import Message, Subject, show_card
 from tests.moments import off_the_minute

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from bot import due
 from bot.database import schema
 from bot.database.columns import new_id
 from bot.database.connection import engines
 from bot.database.database import Database, Session
-from bot.due import Due
 from bot.errors import ConfigurationError, DatabaseError
+from bot.reconcile import due
+from bot.reconcile.due import Due
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
 from tests.moments import off_the_minute
 

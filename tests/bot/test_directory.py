@@ -11,11 +11,12 @@ from sqlmodel import Session, SQLModel, select
 from bot import people
 from bot.clock import Clock
 from bot.config import Settings
-from bot.controller import Controller, Loop
 from bot.database.database import Database
 from bot.directory import ChannelController, GroupController, PersonController
-from bot.due import Due, wake
 from bot.people import Person
+from bot.reconcile.controller import Controller
+from bot.reconcile.due import Due, wake
+from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.slack.people import User
 from tests.bot.slack.conftest import slack, stage

@@ -11,8 +11,8 @@ from bot.audit import AuditLine
 from bot.database.columns import moment_of
 from bot.database.database import Database, Session
 from bot.database.prepared import Prepared
-from bot.due import Due
 from bot.errors import DatabaseError
+from bot.reconcile.due import Due
 from tests.databases import create_tables
 from tests.moments import off_the_minute
 

@@ -11,11 +11,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 
-from bot import due
 from bot.database import schema
 from bot.database.database import Database, Session
-from bot.due import Due
 from bot.errors import ConflictError, DatabaseError
+from bot.reconcile import due
+from bot.reconcile.due import Due
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
 from tests.bot.test_database import NOW
 

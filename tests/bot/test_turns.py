@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import pytest
 
 from bot.database.database import Database
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.turns import ForegroundGate, PriorityLock
-from tests.bot.test_due import NOW
+from tests.bot.reconcile.test_due import NOW
 from tests.watches import Watch
 
 LONG_SECONDS, SHORT_SECONDS = 60.0, 0.1

@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import Session, col, func, select
 
 from bot.audit import AuditLine
-from bot.due import Due
 from bot.people import Person
+from bot.reconcile.due import Due
 from bot.slack.incoming import Incoming
 from bot.slack.text import as_text
 from bot.training.tables import Run

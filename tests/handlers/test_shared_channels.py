@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.due import Due
 from bot.people import CHANNEL, Channel, row_id
+from bot.reconcile.due import Due
 from bot.slack.messages import Message
 from bot.training.tables import FOLLOW, Run
 from handlers.declared import COMMANDS

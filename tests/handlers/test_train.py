@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import col, select
 
 from bot.cluster.view import Change
-from bot.controller import Loop
+from bot.reconcile.loop import Loop
 from bot.slack.text import as_text
 from bot.training.tables import Run
 from playground.cluster.story import training_job

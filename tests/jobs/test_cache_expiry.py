@@ -9,11 +9,12 @@ import pytest
 from sqlmodel import Session, col, select
 
 from bot.config import Settings
-from bot.controller import Loop, Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches.looking import ClaimUse
 from bot.datasets.caches.sweep import CacheUsage, look_through, sweep
 from bot.datasets.caches.tables import SWEEP, Cache, CacheIntent
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.loop import Loop
 from bot.schedule import ScheduleRun
 from bot.slack.messages import Message
 from jobs import cache_expiry

@@ -11,11 +11,12 @@ from typing import Any
 from sqlmodel import Session, SQLModel, func, select
 
 import bot.serving  # noqa: F401  # so that all tables are known
-from bot import deliveries, due, holds
+from bot import deliveries, holds
 from bot.database.database import Database
 from bot.deliveries import Delivery
-from bot.due import Due
 from bot.holds import Hold
+from bot.reconcile import due
+from bot.reconcile.due import Due
 from bot.schedule import ScheduleRun
 from bot.slack.files import MessageDocument
 from bot.slack.messages import Message

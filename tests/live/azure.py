@@ -29,8 +29,8 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import ObjectMeta
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database
+from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
 from bot.volumes.changes.service import ChangeButton, ChangeService

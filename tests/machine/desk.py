@@ -9,20 +9,20 @@ from sqlalchemy import event
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot import due
 from bot.app import Application
 from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
-from bot.controller import Loop
 from bot.current import CurrentSettings
 from bot.database.database import Database
 from bot.directory import Directory
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeups
 from bot.schedule import install
 from bot.slack.card import Reply
 from bot.slack.client import SlackClient
 from bot.slack.incoming import Incoming
 from bot.slack.sender import Sender
-from bot.wakeups import Wakeups
 from tests.bot.cluster.api_server import eventually
 from tests.playground.cluster.served import Served
 from tests.playground.slack.served import Served as SlackServed

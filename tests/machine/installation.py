@@ -11,7 +11,7 @@ from bot.cluster.labels import DATASET_CACHE, INSTALLATION, MANAGED_BY, MANAGER
 from bot.database.schema import installation
 from bot.datasets.caches.tables import CACHE
 from bot.datasets.tables import lane
-from bot.due import wake
+from bot.reconcile.due import wake
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim
 from tests.bot.datasets.caches.rows import add_cached, only_cache

@@ -11,7 +11,7 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.cluster.labels import INSTALLATION, RUN
-from bot.due import Due
+from bot.reconcile.due import Due
 from bot.training.tables import Run
 from playground.slack.people import BOT_USER, Message
 from playground.slack.posting import post

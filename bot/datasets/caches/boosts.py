@@ -12,8 +12,8 @@ from bot.config import CacheClass, Settings
 from bot.datasets.caches.plan import CachePlan
 from bot.datasets.caches.tables import CACHE, Cache, CachePhase
 from bot.datasets.tables import lane
-from bot.due import wake
 from bot.errors import ConflictError
+from bot.reconcile.due import wake
 from bot.volumes.changes import boosting
 from bot.volumes.changes.foreseeing import Coming, foreseen
 from bot.volumes.changes.plan import ChangePlan as Change

@@ -7,7 +7,6 @@ from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
-from bot.controller import Step, Trouble
 from bot.datasets import bounds
 from bot.datasets.caches import eviction, fsx_filling, fsx_leaving, shares
 from bot.datasets.caches.cost import best_time, longest_time
@@ -35,6 +34,7 @@ from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
 from bot.errors import ClusterError, NotAllowedError, StorageError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)

@@ -8,7 +8,6 @@ from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, PVCS
-from bot.controller import Step
 from bot.datasets.caches import fsx_leaving, marking
 from bot.datasets.caches import shares as sharing
 from bot.datasets.caches.ended_runs import clear_ended_runs
@@ -20,6 +19,7 @@ from bot.datasets.caches.users import holding, places, standing
 from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
+from bot.reconcile.controller import Step
 
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
 _PATIENCE = timedelta(minutes=2)

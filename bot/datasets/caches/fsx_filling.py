@@ -10,7 +10,6 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Settings
-from bot.controller import Step
 from bot.datasets.caches.decision import CacheObserved, Fail
 from bot.datasets.caches.fsx_volume import volume_of_import, volume_there
 from bot.datasets.caches.recording import CacheFindings, record
@@ -23,6 +22,7 @@ from bot.datasets.fsx.tables import Import
 from bot.datasets.fsx.tasks import begun, failure, standing
 from bot.durations import format_duration
 from bot.errors import ClusterError, StorageError
+from bot.reconcile.controller import Step
 from bot.slack.messages import refresh_cards
 
 IMPORTING, READING = "importing", "verifying"

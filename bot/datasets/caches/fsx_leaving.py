@@ -12,7 +12,6 @@ from sqlmodel import Session
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
-from bot.controller import Step
 from bot.datasets.caches.fsx_filling import busy, connect, waiting
 from bot.datasets.caches.fsx_volume import volume_there
 from bot.datasets.caches.tables import Cache
@@ -23,6 +22,7 @@ from bot.datasets.fsx.tables import Import
 from bot.datasets.fsx.tasks import begun, failure, standing
 from bot.durations import format_duration
 from bot.errors import StorageError
+from bot.reconcile.controller import Step
 
 _AGAIN = timedelta(seconds=30)
 _PATIENCE = timedelta(hours=12)

@@ -14,9 +14,9 @@ from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.caches.users import PIN, holding
 from bot.datasets.tables import lane
-from bot.due import wake
 from bot.errors import ConflictError
 from bot.holds import Hold
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 
 

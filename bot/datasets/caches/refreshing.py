@@ -11,7 +11,7 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.location import Location
 from bot.datasets.surveys import new_survey
 from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase, lane
-from bot.due import Due, wake
+from bot.reconcile.due import Due, wake
 
 _AT_ONCE = 3
 _IN_USE = timedelta(days=30)

@@ -36,8 +36,8 @@ from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
 from bot.datasets.tables import Dataset, Version, lane
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards, show_card
 from bot.slack.reading import closest
 from bot.volumes.pools import pool_rooms

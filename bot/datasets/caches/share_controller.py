@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.controller import Step, Trouble
 from bot.datasets.caches.share_acting import act
 from bot.datasets.caches.share_decision import (
     Allow,
@@ -27,6 +26,7 @@ from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
 from bot.datasets.caches.tables import SHARE, CacheShare
 from bot.datasets.controller import SOON, ControllerContext
 from bot.masking import hide_secrets
+from bot.reconcile.controller import Step, Trouble
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
 _SHOWN_ATTEMPTS = 2

@@ -11,7 +11,7 @@ from bot.datasets.caches.tables import CACHE, Cache, CachePhase, CacheShare
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.tables import lane
-from bot.due import wake
+from bot.reconcile.due import wake
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from bot.cluster.resources import PVCS, VOLUMES
 from bot.cluster.view import Change
 from bot.datasets.caches.tables import SHARE
 from bot.datasets.tables import lane
-from bot.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup
 
 _HEARD = (PVCS, VOLUMES)
 

@@ -11,8 +11,8 @@ from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.job import job_name
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import lane
-from bot.due import wake
 from bot.errors import ConflictError
+from bot.reconcile.due import wake
 
 
 def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> str:

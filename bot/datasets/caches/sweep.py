@@ -29,7 +29,7 @@ from bot.datasets.caches.tables import CACHE, SWEEP, Cache, CacheIntent, CachePh
 from bot.datasets.caches.users import PIN, said_of
 from bot.datasets.caches.watermark import ClassCapacity, crowded
 from bot.datasets.tables import lane
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 
 

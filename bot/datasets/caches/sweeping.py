@@ -9,7 +9,6 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
 from bot.cluster.view import Change
-from bot.controller import Step, Trouble
 from bot.datasets.caches import shares, sights
 from bot.datasets.caches.looking import look
 from bot.datasets.caches.rooms import kept, rooms
@@ -17,8 +16,9 @@ from bot.datasets.caches.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.wakeups import Wakeup
 from bot.volumes.pools import pool_sums
-from bot.wakeups import Wakeup
 
 
 class SweepController:

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 from bot import holds
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheShare
 from bot.datasets.tables import lane
-from bot.due import wake
+from bot.reconcile.due import wake
 
 # A pin is a hold too, but has no controller.
 _LOOKED_AT = frozenset({"run"})

@@ -7,7 +7,6 @@ from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
-from bot.controller import Step, Trouble
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
@@ -36,6 +35,7 @@ from bot.datasets.pushes.steps import (
 )
 from bot.datasets.pushes.versions import Versions
 from bot.errors import ClusterError, StorageError
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.messages import refresh_cards, refresh_interval
 
 _STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)

@@ -23,9 +23,9 @@ from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
 from bot.datasets.tables import Dataset, lane
-from bot.due import wake
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes.records import ClaimPlace, refuse_stale
 

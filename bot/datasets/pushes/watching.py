@@ -8,7 +8,7 @@ from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS
 from bot.cluster.view import Change
 from bot.datasets.push_tables import PUSH
 from bot.datasets.tables import lane
-from bot.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup
 
 _HEARD = (JOBS, PVCS, SNAPSHOTS)
 

@@ -5,13 +5,13 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.gpus.digests.card import day_words, digest_card, skipped_card
 from bot.gpus.digests.figures import Figures, kept, read
 from bot.gpus.digests.gathering import DigestScope, Gathering
 from bot.gpus.digests.tables import DIGEST, Digest, Period
 from bot.gpus.minutes import Window
+from bot.reconcile.controller import Step, Trouble
 from bot.slack.card import Card
 from bot.slack.messages import show_card
 

@@ -12,13 +12,13 @@ from bot.audit import Actor, record
 from bot.config import DIGEST_SECTIONS, Settings
 from bot.database.columns import Moment, new_id
 from bot.database.database import Database
-from bot.due import wake
 from bot.errors import ConflictError, UsageError
 from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.controller import wish_of
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.plans import DigestPlan, local_date, plans_in_force, window_before
 from bot.gpus.digests.tables import DIGEST, Digest, DigestChoice, Period
+from bot.reconcile.due import wake
 from bot.schedule import next_slot
 from bot.slack.card import Card
 

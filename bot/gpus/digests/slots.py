@@ -7,10 +7,10 @@ from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
 from bot.config import Settings
-from bot.due import wake
 from bot.durations import format_duration
 from bot.gpus.digests.plans import DigestPlan, local_date, plans_in_force, window_before
 from bot.gpus.digests.tables import DIGEST, Digest
+from bot.reconcile.due import wake
 from bot.schedule import ScheduleEntry, claim_entry, enter, entered, slots_until
 from bot.slack.messages import show_card
 

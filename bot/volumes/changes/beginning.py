@@ -15,8 +15,8 @@ from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Anf, Settings
-from bot.due import wake
 from bot.errors import ClusterError, ConflictError, UserError
+from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes.changes import notes, recording
 from bot.volumes.changes.boost import boosted

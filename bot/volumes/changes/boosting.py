@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.audit import Actor, record
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.slack.markup import Markup, join, plain, sentence, when
 from bot.slack.messages import Subject, show_card
 from bot.volumes.changes import keeping, recording

@@ -12,9 +12,9 @@ from bot.approvals import Approval, ApprovalPhase, Approvals
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.controller import Step, Trouble
 from bot.database.database import Database
 from bot.errors import StorageError
+from bot.reconcile.controller import Step, Trouble
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.changes import keeping, notes, recording
 from bot.volumes.changes.acts import (

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.due import wake
 from bot.holds import Hold
+from bot.reconcile.due import wake
 from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
 from bot.volumes.records import ClaimPlace
 

@@ -8,7 +8,7 @@ from sqlmodel import Session, col, or_, select
 from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.config import Anf, AnfChanges, Settings
-from bot.due import wake
+from bot.reconcile.due import wake
 from bot.volumes.changes import notes
 from bot.volumes.changes.acts import Act, Grow, Move, Shrink, TellTrident
 from bot.volumes.changes.course import (

@@ -17,8 +17,8 @@ from bot.cluster.cluster import Cluster
 from bot.config import Anf, AnfChanges
 from bot.database.columns import WholeNumber
 from bot.database.database import Database
-from bot.due import wake
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UsageError
+from bot.reconcile.due import wake
 from bot.rights import Role
 from bot.slack.messages import show_card
 from bot.volumes.anf import Deadline, NetAppFiles

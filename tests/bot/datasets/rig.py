@@ -6,11 +6,9 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from bot import due
 from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.config import Settings, Store
-from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.renderer import VersionRenderer
@@ -18,6 +16,8 @@ from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
 from bot.datasets.watching import SurveyEar
 from bot.people import Person
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from playground.cluster.control.training import Line, Training

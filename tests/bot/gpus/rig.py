@@ -9,7 +9,6 @@ from sqlalchemy import update
 from typing_extensions import override
 
 from bot.config import ClusterSettings, PrometheusSettings
-from bot.controller import Controller, Loop
 from bot.errors import MetricsError
 from bot.gpus.amounts import Amounts
 from bot.gpus.controller import UseController, look_around
@@ -17,6 +16,8 @@ from bot.gpus.measuring import MeasureController
 from bot.gpus.minutes import Window, minute_of, moment_of
 from bot.gpus.sampling import SampleController, sample_all
 from bot.gpus.usage import WindowUsage, use
+from bot.reconcile.controller import Controller
+from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from bot.training.idling import IdlingService
 from tests.bot.training.rig import Rig

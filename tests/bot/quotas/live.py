@@ -15,7 +15,6 @@ from bot.approvals import Approvals, Verdict
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
-from bot.controller import Controller, Loop
 from bot.database.database import Database, Session
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
@@ -24,8 +23,10 @@ from bot.quotas.service import QuotaService
 from bot.quotas.tables import ManagedQuota, Override
 from bot.quotas.watching import QueueChanges
 from bot.quotas.wish import OverrideRequest
+from bot.reconcile.controller import Controller
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeups
 from bot.slack.parameters import Amount
-from bot.wakeups import Wakeups
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as PlaygroundCluster
 from playground.cluster.story import story_cluster

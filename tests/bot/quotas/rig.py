@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import msgspec
 from sqlmodel import select
 
-from bot import due
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.cluster.answers import decode
@@ -23,7 +22,6 @@ from bot.cluster.resources import (
     WORKLOADS,
 )
 from bot.config import Settings
-from bot.controller import Controller, Loop
 from bot.database.database import Database, Session
 from bot.errors import ChatError
 from bot.quotas.answers import Past, history_card, status_card
@@ -36,6 +34,9 @@ from bot.quotas.service import QuotaService
 from bot.quotas.tables import QUOTA, ManagedQuota, Override
 from bot.quotas.watching import recover
 from bot.quotas.wish import OverrideRequest
+from bot.reconcile import due
+from bot.reconcile.controller import Controller
+from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.parameters import Amount

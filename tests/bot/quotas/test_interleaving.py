@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot import due
-from bot.controller import Step
 from bot.database.database import Database
-from bot.due import Claim
 from bot.errors import ClusterError, UserError
+from bot.reconcile import due
+from bot.reconcile.controller import Step
+from bot.reconcile.due import Claim
 from tests.bot.cluster.api_server import serving
 from tests.bot.quotas.people import CAROL
 from tests.bot.quotas.rig import Rig

@@ -3,12 +3,12 @@
 import pytest
 from sqlmodel import delete
 
-from bot import due
 from bot.cluster.resources import CLUSTER_QUEUES
 from bot.cluster.view import Change
 from bot.database.database import Session
 from bot.quotas.tables import ManagedQuota, Override, OverridePhase, QuotaAdjustment
 from bot.quotas.watching import QueueChanges
+from bot.reconcile import due
 from tests.bot.quotas.people import DAY
 from tests.bot.quotas.rig import Rig
 

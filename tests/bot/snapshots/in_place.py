@@ -10,8 +10,8 @@ from typing_extensions import override
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.config import Settings
-from bot.controller import Controller
 from bot.database.database import Database
+from bot.reconcile.controller import Controller
 from bot.slack.messages import Renderer
 from bot.snapshots.controller import ControllerContext
 from bot.snapshots.revert_controller import Deciders, RevertController

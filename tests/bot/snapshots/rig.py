@@ -6,7 +6,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from bot import due
 from bot.cluster.resources import (
     PVCS,
     SNAPSHOT_CLASSES,
@@ -17,9 +16,11 @@ from bot.cluster.resources import (
 )
 from bot.cluster.view import Change
 from bot.config import Settings
-from bot.controller import Controller, Loop
 from bot.database.database import Database, Session
 from bot.people import Person
+from bot.reconcile import due
+from bot.reconcile.controller import Controller
+from bot.reconcile.loop import Loop
 from bot.slack.card import Card, Reply
 from bot.slack.messages import Renderer
 from bot.slack.text import as_text

@@ -10,9 +10,9 @@ from sqlmodel import select
 from bot.audit import AuditLine
 from bot.cluster.resources import FOREIGN_SCHEDULES
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, UserError
+from bot.reconcile.loop import Loop
 from bot.snapshots.controller import ControllerContext
 from bot.snapshots.schedule_controller import ScheduleController
 from bot.snapshots.schedule_tables import SnapshotSchedule

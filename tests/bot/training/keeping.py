@@ -8,8 +8,9 @@ from typing_extensions import override
 
 from bot.cluster.view import Change
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database, Session
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeup
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.parameters import Reference
 from bot.snapshots import finding
@@ -19,7 +20,6 @@ from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotEar
-from bot.wakeups import Wakeup
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, Outside
 from tests.bot.training.rig import Rig

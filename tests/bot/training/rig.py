@@ -6,18 +6,19 @@ from typing import Any, TypeVar
 from sqlalchemy import select
 from typing_extensions import override
 
-from bot import due
 from bot.approvals import Approvals
 from bot.cluster.cluster import WATCHED
 from bot.cluster.resources import Resource
 from bot.cluster.view import Change, Store
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
 from bot.people import Person
 from bot.quotas.engines import Engines
 from bot.quotas.service import QuotaService
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeup
 from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
@@ -34,7 +35,6 @@ from bot.training.service import TrainingService
 from bot.training.submission import Submission
 from bot.training.tables import Removal, Run
 from bot.training.watching import RunEar
-from bot.wakeups import Wakeup
 from tests.bot.ground import (
     ALICE,
     BOB,

@@ -9,8 +9,8 @@ from bot import holds
 from bot.datasets.caches import shares
 from bot.datasets.caches.tables import CACHE, CacheIntent, CachePhase, SharePhase
 from bot.datasets.tables import Dataset
-from bot.due import wake
 from bot.errors import ConflictError, QuartermasterError
+from bot.reconcile.due import wake
 from bot.slack.card import Reply
 from bot.slack.container_parameters import DataMount
 from bot.slack.text import as_text

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import col, select
 
 from bot.cluster.objects import ClusterObject, ObjectMeta
-from bot.due import Due
+from bot.reconcile.due import Due
 from bot.training.tables import RunPhase
 from bot.training.troubles import warning_about
 from playground.cluster.control.training import Training

@@ -9,8 +9,8 @@ from sqlmodel import select
 
 from bot.audit import AuditLine, lines_about
 from bot.config import Limits, Settings
-from bot.due import Due
 from bot.errors import QuartermasterError
+from bot.reconcile.due import Due
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.slack.messages import Message
 from bot.slack.parameters import Reference

@@ -9,9 +9,9 @@ from typing_extensions import override
 from bot.access import Caller
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.config import Settings
-from bot.controller import Controller
 from bot.database.database import Database
 from bot.people import Person
+from bot.reconcile.controller import Controller
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.changes.controller import ApprovalContext

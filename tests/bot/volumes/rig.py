@@ -7,8 +7,9 @@ from sqlmodel import select
 from typing_extensions import override
 
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES, Resource
-from bot.controller import Controller, Loop
 from bot.database.database import Database
+from bot.reconcile.controller import Controller
+from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.sightings import PoolController, look_at_pools
 from bot.volumes.tables import MovedVolume

@@ -24,11 +24,11 @@ from bot.cluster.objects import ObjectMeta
 from bot.cluster.quantities import Quantity
 from bot.cluster.resources import VOLUMES
 from bot.config import Datasets
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.rooms import rooms
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watermark import ClassCapacity
+from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.pools import PoolRoom, pool_rooms
 from bot.volumes.sightings import PoolController, look_at_pools

@@ -6,16 +6,17 @@ from typing import Any, TypeVar
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot import due
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.audit import Actor
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
-from bot.controller import Controller, Loop, Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache
+from bot.reconcile import due
+from bot.reconcile.controller import Controller, Step, Trouble
+from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles

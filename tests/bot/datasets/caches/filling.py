@@ -6,12 +6,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from bot import due
 from bot.cluster.allowances import Allowance
 from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, Resource
 from bot.cluster.view import Change
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.plan import CacheRequest
@@ -21,6 +19,8 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watching import CacheEar
 from bot.datasets.controller import ControllerContext, VersionController
 from bot.datasets.finding import Reference
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from playground.cluster.control.training import Line, Training

@@ -4,13 +4,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.tables import Cache
 from bot.datasets.controller import ControllerContext
 from bot.datasets.fsx.tables import Import
+from bot.reconcile.loop import Loop
 from playground.fsx.estate import Lustre
 from tests.bot.datasets.caches.filling import DONE, Filling, settings
 from tests.bot.datasets.fsx.region import Region

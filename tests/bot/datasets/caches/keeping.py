@@ -7,13 +7,12 @@ from typing import Any
 from sqlmodel import Session, col, select
 from typing_extensions import override
 
-from bot import due, holds
+from bot import holds
 from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
 from bot.config import Settings
-from bot.controller import Loop, Step, Trouble
 from bot.database.database import Database
 from bot.datasets.caches import eviction
 from bot.datasets.caches.keeping import KeepingService
@@ -22,6 +21,9 @@ from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.sweeping import SweepController
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
 from bot.datasets.controller import ControllerContext
+from bot.reconcile import due
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, INSTALLATION, TEAM_A, Ground, Outside

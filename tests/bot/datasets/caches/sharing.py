@@ -5,11 +5,9 @@ from typing import Any
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot import due
 from bot.cluster import labels
 from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.cluster.view import Change
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches import shares
 from bot.datasets.caches.share_controller import ShareController
@@ -17,6 +15,8 @@ from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS

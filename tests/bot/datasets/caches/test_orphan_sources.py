@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.cluster.cluster import Cluster
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Orphan
 from bot.datasets.controller import ControllerContext
 from bot.errors import StorageError
+from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import START, Outside
 

@@ -10,7 +10,7 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.card import dataset_card
 from bot.datasets.job import survey_job
 from bot.datasets.tables import Dataset, Version, VersionPhase
-from bot.due import Due
+from bot.reconcile.due import Due
 from bot.slack.card import Reply
 from bot.slack.messages import Message
 from bot.slack.text import as_text

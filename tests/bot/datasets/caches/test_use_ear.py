@@ -7,7 +7,7 @@ from bot.cluster.resources import JOBS, PODS, PVCS
 from bot.cluster.view import Change, Kind
 from bot.datasets.caches.sweeping import UseEar
 from bot.datasets.caches.tables import SWEEP
-from bot.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup
 from tests.bot.datasets.caches.keeping import Keeping
 
 

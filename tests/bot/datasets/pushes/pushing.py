@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from bot import due, holds
+from bot import holds
 from bot.cluster.resources import (
     JOBS,
     PVCS,
@@ -18,7 +18,6 @@ from bot.cluster.resources import (
     Resource,
 )
 from bot.cluster.view import Change
-from bot.controller import Loop
 from bot.database.database import Database, Session
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
@@ -30,6 +29,8 @@ from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import PushOffer, PushService
 from bot.datasets.pushes.watching import PushEar
 from bot.holds import Hold
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.training.makers import makers_of

@@ -6,13 +6,13 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.datasets.caches.usage import UsageService
-from bot.due import wake
 from bot.gpus.digests.controller import DigestController, DigestRenderer
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.tables import DIGEST, Digest
+from bot.reconcile.due import wake
+from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from tests.bot.quotas.people import FrozenClock
 from tests.bot.quotas.people import settings as story

@@ -9,13 +9,13 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.charts.values import Bars, HeatMap, described
-from bot.due import wake
 from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.tables import Hour, Sampling, Series, What
 from bot.people import Person
 from bot.quotas.tables import Override, OverridePhase
+from bot.reconcile.due import wake
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text

@@ -8,9 +8,9 @@ from sqlmodel import Session, col, select
 
 from bot.config import Settings
 from bot.database.database import Database
-from bot.due import Due
 from bot.gpus.digests.slots import DigestSlots
 from bot.gpus.digests.tables import DIGEST, Digest, DigestChoice
+from bot.reconcile.due import Due
 from bot.schedule import ScheduleEntry
 from bot.slack.messages import Message
 from jobs.timetable import Timetable

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from sqlmodel import Session, SQLModel, select
 
-from bot.due import wake
 from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
+from bot.reconcile.due import wake
 from bot.slack.messages import Message
 from bot.slack.sender import Sender
 from playground.ledger import Fault

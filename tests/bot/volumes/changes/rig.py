@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from msgspec import structs
 from sqlmodel import Session, col, select
 
-from bot import due
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.cluster.claims import (
@@ -26,9 +25,10 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import ObjectMeta
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
-from bot.controller import Loop
 from bot.database.database import Database
 from bot.people import Person
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot import due
+from bot.reconcile import due
 from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB, TIB, Volume
 from playground.arm.operations import Outcome

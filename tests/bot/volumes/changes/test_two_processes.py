@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from sqlmodel import Session, select
 
-from bot import due
-from bot.controller import Loop
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.service import ChangeButton
 from bot.volumes.changes.tables import ChangePhase, VolumeChange

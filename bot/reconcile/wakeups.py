@@ -10,8 +10,8 @@ import structlog
 from bot.clock import Clock
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
-from bot.due import wake
 from bot.errors import DatabaseError
+from bot.reconcile.due import wake
 from bot.threads import EssentialThread
 
 log = structlog.get_logger()

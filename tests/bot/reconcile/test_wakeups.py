@@ -7,8 +7,8 @@ from bot.clock import Clock
 from bot.cluster import resources
 from bot.cluster.view import Change
 from bot.database.database import Database
-from bot.due import Due
-from bot.wakeups import Wakeup, Wakeups
+from bot.reconcile.due import Due
+from bot.reconcile.wakeups import Wakeup, Wakeups
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
 from tests.bot.odd_clock import OddClock
 

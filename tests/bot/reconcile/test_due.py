@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from bot import due
 from bot.database.database import Database, Session
-from bot.due import Claim, ClaimQuery, LostClaimError
+from bot.reconcile import due
+from bot.reconcile.due import Claim, ClaimQuery, LostClaimError
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))

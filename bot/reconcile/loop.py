@@ -5,19 +5,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from random import SystemRandom
-from typing import Protocol
 
 import structlog
 from sqlmodel import Session
 
-from bot import due
 from bot.clock import Clock
 from bot.database.database import Database
 from bot.errors import DatabaseError, OutsideError
+from bot.reconcile import due
+from bot.reconcile.controller import Controller, Step, Trouble, nothing
 from bot.threads import EssentialThread, Workers
 
 log = structlog.get_logger()
@@ -28,40 +27,6 @@ _RESTS = 4.0
 # No call lasts that long, and a row's lease ends long before.
 _LONGEST_STEP_SECONDS = 600.0
 _chance = SystemRandom()
-
-
-def nothing(_session: Session) -> None:
-    """Saves nothing."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """The result of a step: when to run again (None: when woken) and what to save."""
-
-    again: datetime | None
-    save: Callable[[Session], None] = nothing
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """A step that failed: a sentence safe to show, and how often in a row it has failed."""
-
-    sentence: str
-    attempts: int
-
-
-class Controller(Protocol):
-    """Reconciles one kind of row: observes the world, takes at most one repeatable step."""
-
-    kind: str
-
-    def step(self, row_id: str, /) -> Step:
-        """Takes the next step for a row; raises OutsideError when the world did not let it."""
-        ...
-
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
-        """Records on the row that its step failed, so that its card shows it."""
-        ...
 
 
 class Loop:

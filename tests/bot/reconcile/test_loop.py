@@ -8,12 +8,13 @@ from datetime import timedelta
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from bot import due
 from bot.clock import Clock
-from bot.controller import Loop, Step, Trouble
 from bot.database.database import Database, Session
-from bot.due import Due
 from bot.errors import ClusterError
+from bot.reconcile import due
+from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import Due
+from bot.reconcile.loop import Loop
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
 from tests.bot.odd_clock import OddClock
 
