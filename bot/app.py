@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals
+from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.following import Following
@@ -28,7 +29,6 @@ from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.controller import ControllerContext as DatasetWorld
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
@@ -45,10 +45,10 @@ from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.watching import QueueChanges, recover
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
-from bot.snapshots.controller import ControllerContext as SnapshotWorld
 from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.parts import controllers as snapshot_controllers
 from bot.snapshots.parts import renderers as snapshot_renderers
@@ -57,7 +57,7 @@ from bot.snapshots.reverting import RevertService
 from bot.snapshots.scheduling import ScheduleService
 from bot.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
-from bot.training.controller import ControllerContext, RunController
+from bot.training.controller import RunCollaborators, RunController
 from bot.training.follow_card import LogFollowRenderer
 from bot.training.follow_controller import LogFollowController
 from bot.training.follow_service import FollowService
@@ -75,7 +75,6 @@ from bot.training.sessions import SessionService
 from bot.training.stopping import RunStopping
 from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.growing import GrowthService
 from bot.volumes.parts import controllers as volume_controllers
@@ -156,17 +155,15 @@ class Application:
     def controllers(self, read_anew: ReadAnew) -> Sequence[Controller]:
         """The controllers; `read_anew` asks Slack about approvers before an approval counts."""
         database, clock, clusters = self.database, self.clock, self.clusters
-        world = ControllerContext(
-            database, clock, self.settings, clusters, self.engines.of, self.registry.slash.of,
-            self.scaling.again, self.run_snapshots,
-        )  # fmt: skip
-        parts = (database, clock, self.settings, clusters, self.registry.slash.of)
-        of_datasets, of_snapshots = DatasetWorld(*parts), SnapshotWorld(*parts)
+        context = ControllerContext(
+            database, clock, self.settings, clusters, self.registry.slash.of
+        )
+        of_runs = RunCollaborators(self.engines.of, self.scaling.again, self.run_snapshots)
         neighbours = OverrideCollaborators(RunStopping(self.training), read_anew)
         deciding = ApprovalContext(database, clock, self.access, self.approvals, read_anew)
         return (
-            RunController(world),
-            RemovalController(database, clock, clusters),
+            RunController(context, of_runs),
+            RemovalController(context),
             LogFollowController(database, clock, self.access, LogReads(database, clusters)),
             QuotaController(database, clock, self.engines),
             OverrideController(
@@ -176,10 +173,10 @@ class Application:
             UseController(database, clock, self.settings, self.idling),
             SampleController(database, clock, self.settings, clusters, self.engines.of),
             MeasureController(database, clock, self.settings, clusters),
-            *datasets.controllers(of_datasets, makers_of),
-            *snapshot_controllers(of_snapshots, self.approvals, read_anew),
-            *volume_controllers(self.netapp_files, deciding, clusters, self.settings),
-            OrphanController(of_datasets, self._clouds()),
+            *datasets.controllers(context, makers_of),
+            *snapshot_controllers(context, deciding),
+            *volume_controllers(context, deciding, self.netapp_files),
+            OrphanController(context, self._clouds()),
             self.digests.controller,
         )
 

@@ -1,6 +1,6 @@
 """Decides the next step for a version whose source is being surveyed. Pure: no I/O."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.cluster.objects import Job, has_condition
@@ -9,6 +9,7 @@ from bot.datasets.job import LONGEST_SECONDS
 from bot.datasets.saying import Said
 from bot.datasets.tables import ENDS, Version, VersionPhase
 from bot.durations import format_duration
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 
 # A pod has its image and its Secrets within minutes, or never without somebody's help.
 _LATE_AFTER = timedelta(minutes=10)
@@ -32,51 +33,13 @@ class SurveyObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """There is nothing left to do."""
-
-
-@dataclass(frozen=True)
-class Create:
-    """Create the Job."""
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Delete the Job of a survey that has ended."""
-
-    uid: str
-
-
-@dataclass(frozen=True)
-class Done:
-    """The Job is gone."""
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """The survey continues; update its phase and progress."""
-
-    phase: VersionPhase
-
-
-@dataclass(frozen=True)
 class Surveyed:
     """The survey succeeded."""
 
     said: Said
 
 
-@dataclass(frozen=True)
-class Fail:
-    """The survey failed; `reason` and `unblock` are sentences: why, and what to do."""
-
-    reason: str
-    unblock: str = ""
-    keys: tuple[str, ...] = field(default=())
-
-
-Decision = Wait | Create | Delete | Done | UpdateStatus | Surveyed | Fail
+Decision = Wait | Create | Delete | Done | UpdateStatus[VersionPhase] | Surveyed | Fail
 
 
 def decide(version: Version, seen: SurveyObserved, now: datetime) -> Decision:

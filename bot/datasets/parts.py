@@ -10,7 +10,7 @@ from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import ControllerContext, VersionController
+from bot.datasets.controller import VersionController
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.renderer import PushRenderer
@@ -18,6 +18,7 @@ from bot.datasets.pushes.watching import PushEar
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.watching import SurveyEar
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 

@@ -1,34 +1,20 @@
 """Writes the observed state of a survey to its row, and posts what people must know."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.datasets import finding, notes
-from bot.datasets.decision import (
-    Decision,
-    Done,
-    Fail,
-    Surveyed,
-    SurveyObserved,
-    UpdateStatus,
-    is_late,
-)
+from bot.datasets.decision import Decision, Surveyed, SurveyObserved, is_late
 from bot.datasets.saying import Said
 from bot.datasets.tables import Version, VersionPhase
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
+from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
 
-
-@dataclass(frozen=True)
-class VersionFindings:
-    """A decision, and the observation that it was based on."""
-
-    decision: Decision
-    seen: SurveyObserved
-    now: datetime
+VersionFindings = Findings[Decision, SurveyObserved]
 
 
 def record(
@@ -39,8 +25,8 @@ def record(
     if version is None:
         return
     before = _shown(version)
-    if found.seen.job is not None and not found.seen.is_taken and version.is_live:
-        version.job_uid = found.seen.job.uid
+    if found.observed.job is not None and not found.observed.is_taken and version.is_live:
+        version.job_uid = found.observed.job.uid
     if isinstance(found.decision, Done):
         version.is_cleared = True
     elif version.is_live:  # and it was not ended in the meantime
@@ -79,8 +65,8 @@ def _follow(version: Version, phase: VersionPhase, found: VersionFindings) -> No
     if phase is not VersionPhase(version.phase):
         version.phase, version.since = phase, found.now
         if phase is VersionPhase.LISTING:
-            version.since = version.started_at = found.seen.started_at or found.now
-    said, version.obstacle = found.seen.said, found.seen.obstacle
+            version.since = version.started_at = found.observed.started_at or found.now
+    said, version.obstacle = found.observed.said, found.observed.obstacle
     if said is not None and said.event == "progress":
         version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
         version.read_at = found.now
@@ -110,8 +96,8 @@ def _fail(version: Version, fail: Fail, found: VersionFindings) -> None:
 
 def _end(version: Version, found: VersionFindings) -> None:
     """Ends the survey, at the Job's completion time if there is one."""
-    job = found.seen.job
-    version.started_at = version.started_at or found.seen.started_at
+    job = found.observed.job
+    version.started_at = version.started_at or found.observed.started_at
     version.ended_at = (job.status.completion_time if job is not None else None) or found.now
     version.since, version.obstacle = version.ended_at, ""
 

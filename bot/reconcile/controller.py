@@ -7,6 +7,8 @@ from typing import Protocol
 
 from sqlmodel import Session
 
+_SHOWN_ATTEMPTS = 2
+
 
 def nothing(_session: Session) -> None:
     """Saves nothing."""
@@ -26,6 +28,11 @@ class Trouble:
 
     sentence: str
     attempts: int
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it is worth showing: a single failure passes before anybody looks."""
+        return self.attempts >= _SHOWN_ATTEMPTS
 
 
 class Controller(Protocol):

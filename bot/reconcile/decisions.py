@@ -32,12 +32,13 @@ class UpdateStatus(Generic[PhaseT]):
 class Fail:
     """The work failed; `reason` and `unblock` are sentences: why, and what to do.
 
-    `keys` are the files it concerns, if it concerns some.
+    `keys` are the files it concerns, if it concerns some; `word` is the worker's code for it.
     """
 
     reason: str
     unblock: str = ""
     keys: tuple[str, ...] = ()
+    word: str = ""
 
 
 @dataclass(frozen=True)

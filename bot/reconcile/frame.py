@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
@@ -22,7 +23,6 @@ from bot.slack.messages import Subject, refresh_cards
 SOON = timedelta(seconds=2)
 """When to look again after a change of the bot's own: most objects answer within it."""
 _FIRST, _LONGEST = timedelta(seconds=5), timedelta(minutes=1)
-_SHOWN_ATTEMPTS = 2
 
 RowT = TypeVar("RowT")
 ObservedT = TypeVar("ObservedT")
@@ -63,11 +63,11 @@ class Findings(Generic[DecisionT, ObservedT]):
     now: datetime
 
 
-class Reconciler(ABC, Generic[RowT, ObservedT, DecisionT]):
-    """A controller as its parts; `step` runs them in order, at most one change each time.
+class RowController(ABC, Generic[RowT]):
+    """A controller that reads its row first: what all controllers of rows with a card share.
 
-    `table` has its rows, and `phases` the phases it knows: a row in another phase belongs to a
-    newer version of the bot and is left alone.
+    `table` has the rows, and `phases` the phases that are known: a row in another phase belongs to
+    a newer version of the bot and is left alone.
     """
 
     kind: str
@@ -82,27 +82,45 @@ class Reconciler(ABC, Generic[RowT, ObservedT, DecisionT]):
         row = self._context.database.read(lambda session: self.load(session, row_id))
         if row is None:
             return Step(None)
-        now = self._context.clock.now()
-        observed = self.observe(row, now)
-        decision = self.decide(row, observed, now)
-        if not isinstance(decision, Wait):
-            decision = self.act(row, observed, decision)
-        if isinstance(decision, Wait):
-            return Step(decision.until)
-        found = Findings(decision, observed, now)
-        return Step(self.next_look(row, found), lambda session: self.record(session, row, found))
+        return self.reconcile(row, self._context.clock.now())
 
     def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         note_failure(session, session.get(self.table, row_id), trouble)
 
     def load(self, session: Session, row_id: str) -> RowT | None:
-        """The row; None if nothing is to be done with it."""
-        row = session.get(self.table, row_id)
-        if row is None or row.is_cleared or row.phase not in set(self.phases):
-            return None
-        found: RowT = row
+        """What the rows say before anything is observed; None if nothing is to be done."""
+        found: RowT | None = self.known(session, row_id)
         return found
+
+    def known(self, session: Session, row_id: str) -> Any:
+        """The row itself; None if nothing is left to do, or if it is a newer version's."""
+        row = session.get(self.table, row_id)
+        is_known = row is not None and row.phase in set(self.phases) and not row.is_cleared
+        return row if is_known else None
+
+    @abstractmethod
+    def reconcile(self, row: RowT, now: datetime) -> Step:
+        """Takes the next step for a row that was just read."""
+
+
+class Reconciler(RowController[RowT], Generic[RowT, ObservedT, DecisionT]):
+    """A controller as its parts, which run in this order: observe, decide, act, record."""
+
+    @override
+    def reconcile(self, row: RowT, now: datetime) -> Step:
+        """Observes, decides and acts."""
+        observed = self.observe(row, now)
+        decision = self.decide(row, observed, now)
+        if not isinstance(decision, Wait):
+            decision = self.act(row, observed, decision)
+        if isinstance(decision, Wait):
+            return Step(decision.until)
+        return self.outcome(row, Findings(decision, observed, now))
+
+    def outcome(self, row: RowT, found: Findings[DecisionT, ObservedT]) -> Step:
+        """What to save, and when to look again."""
+        return Step(self.next_look(row, found), lambda session: self.record(session, row, found))
 
     @abstractmethod
     def observe(self, row: RowT, now: datetime) -> ObservedT:
@@ -139,13 +157,18 @@ class HasTrouble(Protocol):
         """What its card is about."""
 
 
-def note_failure(session: Session, row: HasTrouble | None, trouble: Trouble) -> None:
-    """Records from the second failed attempt on why steps fail, and refreshes the row's card."""
-    if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
+def note_failure(
+    session: Session, row: HasTrouble | None, trouble: Trouble, *, live: bool | None = None
+) -> None:
+    """Records from the second failed attempt on why steps fail, and refreshes the row's card.
+
+    `live`: whether the card is one of those that follow work; by default, if the row is live.
+    """
+    if row is None or not trouble.is_lasting or row.trouble == trouble.sentence:
         return
     row.trouble = trouble.sentence
     session.add(row)
-    refresh_cards(session, row.subject, live=row.is_live)
+    refresh_cards(session, row.subject, live=row.is_live if live is None else live)
 
 
 def create_once(

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.durations import format_duration
+from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus, Wait
 from bot.snapshots.classes import Problem
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
@@ -31,23 +32,10 @@ class SnapshotObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Nothing is left to do."""
-
-
-@dataclass(frozen=True)
-class Create:
+class TakeSnapshot:
     """Create the VolumeSnapshot."""
 
     plan: SnapshotPlan
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """Record the phase, and what is in the way."""
-
-    phase: SnapshotPhase
-    obstacle: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,21 +44,6 @@ class Ready:
 
     taken_at: datetime | None
     size_bytes: int | None
-
-
-@dataclass(frozen=True)
-class Fail:
-    """The snapshot failed; sentences give the reason and what to do."""
-
-    reason: str
-    unblock: str = ""
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Delete the VolumeSnapshot."""
-
-    uid: str
 
 
 @dataclass(frozen=True)
@@ -94,12 +67,10 @@ class AwaitDeletion:
     why: str
 
 
-@dataclass(frozen=True)
-class Done:
-    """Nothing of the snapshot is left in the cluster."""
-
-
-Decision = Wait | Create | UpdateStatus | Ready | Fail | Delete | Stay | Gone | AwaitDeletion | Done
+Decision = (
+    Wait | TakeSnapshot | UpdateStatus[SnapshotPhase] | Ready | Fail | Delete | Stay | Gone
+    | AwaitDeletion | Done
+)  # fmt: skip
 
 
 def decide(row: Snapshot, look: SnapshotObserved, now: datetime, within: timedelta) -> Decision:
@@ -180,7 +151,7 @@ def _absent(row: Snapshot, look: SnapshotObserved, now: datetime, within: timede
             lasted = format_duration(within)
             return Fail(f"It could not be started within {lasted}. {row.trouble}".rstrip(), _AGAIN)
         case SnapshotPlan() as plan:
-            return Create(plan)
+            return TakeSnapshot(plan)
         case _:
             return UpdateStatus(SnapshotPhase.ASKED)
 

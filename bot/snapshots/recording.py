@@ -1,27 +1,24 @@
 """Records the outcome of a step of a snapshot in its row, and posts replies."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
 from bot import holds
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus
+from bot.reconcile.frame import Findings
 from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.decision import (
     AwaitDeletion,
-    Create,
     Decision,
-    Delete,
-    Done,
-    Fail,
     Gone,
     Ready,
     SnapshotObserved,
     Stay,
-    UpdateStatus,
+    TakeSnapshot,
     is_late,
 )
 from bot.snapshots.examining import SnapshotPlan
@@ -33,13 +30,7 @@ from bot.snapshots.tables import RUN, SNAPSHOT, Snapshot, SnapshotIntent, Snapsh
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class SnapshotFindings:
-    """One step: what was observed, and what was decided."""
-
-    decision: Decision
-    look: SnapshotObserved
-    now: datetime
+SnapshotFindings = Findings[Decision, SnapshotObserved]
 
 
 def record(
@@ -50,13 +41,13 @@ def record(
     if row is None:
         return
     before = _shown(row)
-    seen = found.look.snapshot
-    if seen is not None and not found.look.is_taken:
+    seen = found.observed.snapshot
+    if seen is not None and not found.observed.is_taken:
         row.uid = seen.uid
         # A step that died, or whose response was lost, has not recorded it.
         row.snapshot_class = seen.spec.volume_snapshot_class_name
-    if isinstance(found.look.plan, SnapshotPlan):
-        note_plan(row, found.look.plan)
+    if isinstance(found.observed.plan, SnapshotPlan):
+        note_plan(row, found.observed.plan)
     row.trouble = ""
     if isinstance(found.decision, Stay) and row.deleted_by is not None:
         notes.stayed(session, row, found.decision.why, found.now)
@@ -73,7 +64,7 @@ def record(
 def _apply(row: Snapshot, found: SnapshotFindings) -> None:
     now = found.now
     match found.decision:
-        case Create(plan):
+        case TakeSnapshot(plan):
             row.snapshot_class = plan.kind.name
             row.deletion_policy = plan.kind.deletion_policy
             _enter(row, SnapshotPhase.TAKING, now)
@@ -81,8 +72,8 @@ def _apply(row: Snapshot, found: SnapshotFindings) -> None:
             _enter(row, phase, now, hide_secrets(obstacle))
         case Ready(taken_at, size_bytes):
             row.taken_at, row.size_bytes = taken_at, size_bytes
-            if found.look.content is not None:
-                row.deletion_policy = found.look.content.spec.deletion_policy
+            if found.observed.content is not None:
+                row.deletion_policy = found.observed.content.spec.deletion_policy
             _enter(row, SnapshotPhase.READY, now)
         case Fail(reason, unblock):
             row.reason, row.unblock = hide_secrets(reason), unblock

@@ -3,26 +3,22 @@
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUME_REFERENCES
 from bot.errors import ClusterError
-from bot.reconcile.controller import Step, Trouble
-from bot.snapshots.controller import SOON, ControllerContext, note_trouble, slower
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
+from bot.reconcile.frame import SOON, Reconciler, create_once, slower
 from bot.snapshots.objects import claim_of, leave_name, leave_of
 from bot.snapshots.restore_decision import (
     AwaitDeletion,
     Cancelled,
-    Create,
     Decision,
-    Delete,
-    Done,
-    Fail,
     Keep,
     Ready,
-    UpdateStatus,
-    Wait,
+    RestoreObserved,
     decide,
 )
 from bot.snapshots.restore_observing import observe
@@ -32,45 +28,28 @@ from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 
 # Watches report changes; this catches what they may have missed.
 _RARELY = timedelta(hours=1)
+_HOPELESS = frozenset({"OverQuota"})
 
 
-class RestoreController:
+class RestoreController(Reconciler[Restore, RestoreObserved, Decision]):
     """Reconciles restores and clones."""
 
     kind = RESTORE
+    table, phases = Restore, RestorePhase
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
+    @override
+    def observe(self, row: Restore, now: datetime) -> RestoreObserved:
+        return observe(self._cluster(row), row)
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step for a restore; raises ClusterError if the cluster refuses it."""
-        row = self._world.database.read(lambda session: session.get(Restore, row_id))
-        if row is None or row.is_cleared or row.phase not in set(RestorePhase):
-            return Step(None)
-        now, settings = self._world.clock.now(), self._world.settings().snapshots
-        cluster = self._world.cluster(row.cluster)
-        look = observe(cluster, row)
-        decision = self._act(cluster, row, decide(row, look, now, settings.restored_within))
-        if isinstance(decision, Wait):
-            return Step(None)
-        found = RestoreFindings(decision, look, now)
-        return Step(
-            _again(row, decision, now),
-            lambda session: record(session, row_id, found, self._world.words),
-        )
+    @override
+    def decide(self, row: Restore, observed: RestoreObserved, now: datetime) -> Decision:
+        return decide(row, observed, now, self._context.settings().snapshots.restored_within)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows on the card why steps fail, from the second failure on."""
-        note_trouble(session, session.get(Restore, row_id), trouble)
-
-    def _act(self, cluster: Cluster, row: Restore, decision: Decision) -> Decision:
-        """Carries a decision out; returns the decision to record."""
+    @override
+    def act(self, row: Restore, observed: RestoreObserved, decision: Decision) -> Decision:
+        cluster = self._cluster(row)
         match decision:
             case Create():
-                place = ClaimPlace(row.cluster, row.namespace, row.of_claim)
-                moved = self._world.database.read(lambda session: stale(session, place))
-                if moved is not None:
-                    return Fail(why(moved, "restored or cloned"), UNBLOCK)
                 return self._create(cluster, row)
             case Delete(uid):
                 cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)
@@ -80,27 +59,47 @@ class RestoreController:
                 pass
         return decision
 
+    @override
+    def record(self, session: Session, row: Restore, found: RestoreFindings) -> None:
+        record(session, row.id, found, self._context.format_command)
+
+    @override
+    def next_look(self, row: Restore, found: RestoreFindings) -> datetime | None:
+        now = found.now
+        match found.decision:
+            case Done():
+                return None
+            case AwaitDeletion() if row.is_live:
+                return slower(row.since, now)
+            case UpdateStatus(RestorePhase.WAITING) | AwaitDeletion():
+                return now + _RARELY
+            case UpdateStatus():
+                return slower(row.since, now)
+            case Create() | Ready() | Fail() | Delete() | Cancelled() | Keep():
+                return now + SOON
+            case _:
+                return now + _RARELY
+
     def _create(self, cluster: Cluster, row: Restore) -> Decision:
         """Creates the PVC. If its name is taken, the next step finds out by whom."""
-        try:
-            if row.source_namespace is not None:
-                _give_leave(cluster, row)
-            cluster.create(PVCS, claim_of(row, cluster.installation), row.namespace)
-        except ClusterError as error:
-            if error.is_final or error.reason == "OverQuota":
-                return Fail(error.message, error.hint)
-            if error.reason != "AlreadyExists":
-                raise
-        return Create()
+        place = ClaimPlace(row.cluster, row.namespace, row.of_claim)
+        moved = self._context.database.read(lambda session: stale(session, place))
+        if moved is not None:
+            return Fail(why(moved, "restored or cloned"), UNBLOCK)
+        refusal = _give_leave(cluster, row) if row.source_namespace is not None else None
+        if refusal is None:
+            body = claim_of(row, cluster.installation)
+            refusal = create_once(cluster, PVCS, body, row.namespace, hopeless=_HOPELESS)
+        return Fail(refusal.message, refusal.hint) if refusal is not None else Create()
+
+    def _cluster(self, row: Restore) -> Cluster:
+        return self._context.cluster(row.cluster, "its snapshots are gone")
 
 
-def _give_leave(cluster: Cluster, row: Restore) -> None:
-    """Allows Trident to clone from the other namespace; idempotent."""
-    try:
-        cluster.create(VOLUME_REFERENCES, leave_of(row, cluster.installation), row.namespace)
-    except ClusterError as error:
-        if error.reason != "AlreadyExists":
-            raise
+def _give_leave(cluster: Cluster, row: Restore) -> ClusterError | None:
+    """Allows Trident to clone from the other namespace."""
+    body = leave_of(row, cluster.installation)
+    return create_once(cluster, VOLUME_REFERENCES, body, row.namespace, hopeless=_HOPELESS)
 
 
 def _take_leave(cluster: Cluster, row: Restore) -> None:
@@ -109,20 +108,3 @@ def _take_leave(cluster: Cluster, row: Restore) -> None:
     marks = {labels.RESTORE: row.id, labels.INSTALLATION: cluster.installation}
     if found is not None and marks.items() <= found.labels.items():
         cluster.delete(VOLUME_REFERENCES, found.name, row.namespace, uid=found.uid)
-
-
-def _again(row: Restore, decision: Decision, now: datetime) -> datetime | None:
-    """When to check again if nothing wakes the row earlier."""
-    match decision:
-        case Done():
-            return None
-        case AwaitDeletion() if row.is_live:
-            return slower(row.since, now)
-        case UpdateStatus(RestorePhase.WAITING) | AwaitDeletion():
-            return now + _RARELY
-        case UpdateStatus():
-            return slower(row.since, now)
-        case Create() | Ready() | Fail() | Delete() | Cancelled() | Keep():
-            return now + SOON
-        case _:
-            return now + _RARELY

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.cluster.claims import PersistentVolumeClaim
 from bot.durations import format_duration
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 from bot.snapshots.tables import Restore, RestorePhase
 
 LATE_AFTER = timedelta(minutes=15)
@@ -28,41 +29,8 @@ class RestoreObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Nothing is left to do."""
-
-
-@dataclass(frozen=True)
-class Create:
-    """Create the PVC."""
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """Record the phase, and what is in the way."""
-
-    phase: RestorePhase
-    obstacle: str = ""
-
-
-@dataclass(frozen=True)
 class Ready:
     """The PVC has its volume."""
-
-
-@dataclass(frozen=True)
-class Fail:
-    """The restore failed; sentences give the reason and what to do."""
-
-    reason: str
-    unblock: str = ""
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Delete the PVC, which has no volume yet."""
-
-    uid: str
 
 
 @dataclass(frozen=True)
@@ -82,14 +50,10 @@ class AwaitDeletion:
     """The PVC is being deleted, or is read-only and holds its snapshot while it exists."""
 
 
-@dataclass(frozen=True)
-class Done:
-    """Nothing is left to do; the hold on the source is released."""
-
-
 Decision = (
-    Wait | Create | UpdateStatus | Ready | Fail | Delete | Cancelled | Keep | AwaitDeletion | Done
-)
+    Wait | Create | UpdateStatus[RestorePhase] | Ready | Fail | Delete | Cancelled | Keep
+    | AwaitDeletion | Done
+)  # fmt: skip
 
 
 def decide(row: Restore, look: RestoreObserved, now: datetime, within: timedelta) -> Decision:

@@ -1,38 +1,28 @@
 """Records the outcome of a step of a restore in its row, and posts replies."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Create, Done, Fail, UpdateStatus
 from bot.reconcile.due import wake
+from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
 from bot.snapshots import notes
 from bot.snapshots.keepers import release
 from bot.snapshots.restore_decision import (
     Cancelled,
-    Create,
     Decision,
-    Done,
-    Fail,
     Keep,
     Ready,
     RestoreObserved,
-    UpdateStatus,
     is_late,
 )
 from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot, lane
 
-
-@dataclass(frozen=True)
-class RestoreFindings:
-    """One step: what was observed, and what was decided."""
-
-    decision: Decision
-    look: RestoreObserved
-    now: datetime
+RestoreFindings = Findings[Decision, RestoreObserved]
 
 
 def record(
@@ -43,8 +33,8 @@ def record(
     if row is None:
         return
     before = _shown(row)
-    seen = found.look.claim
-    if seen is not None and not found.look.is_taken:
+    seen = found.observed.claim
+    if seen is not None and not found.observed.is_taken:
         row.uid = seen.uid
     row.trouble = ""
     _apply(session, row, found, words)

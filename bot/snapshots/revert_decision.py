@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from bot.approvals import ApprovalPhase
 from bot.cluster.snapshots import SnapshotAction
+from bot.reconcile.decisions import Create, Delete, Done, UpdateStatus, Wait
 from bot.snapshots.classes import Problem
 from bot.snapshots.revert_tables import Revert, RevertPhase
 from bot.snapshots.tables import RestorePhase
@@ -35,18 +36,6 @@ class RevertObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Nothing to do until the row is woken."""
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """The revert is in progress; a sentence gives Trident's message."""
-
-    obstacle: str = ""
-
-
-@dataclass(frozen=True)
 class Approved:
     """The revert was approved: use the approval and begin the next phase."""
 
@@ -54,11 +43,6 @@ class Approved:
 @dataclass(frozen=True)
 class Begin:
     """The clone is ready: the PVC can be reverted."""
-
-
-@dataclass(frozen=True)
-class Create:
-    """Create the request to Trident."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +54,6 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class Delete:
-    """Delete the request to Trident."""
-
-    uid: str
-
-
-@dataclass(frozen=True)
 class End:
     """The revert has ended; sentences give the reason and what to do."""
 
@@ -85,12 +62,9 @@ class End:
     unblock: str = ""
 
 
-@dataclass(frozen=True)
-class Done:
-    """Nothing of the revert is left in the cluster."""
-
-
-Decision = Wait | UpdateStatus | Approved | Begin | Create | Retry | Delete | End | Done
+Decision = (
+    Wait | UpdateStatus[RevertPhase] | Approved | Begin | Create | Retry | Delete | End | Done
+)
 
 
 def decide(row: Revert, look: RevertObserved, now: datetime) -> Decision:
@@ -136,7 +110,7 @@ def _saving(row: Revert, look: RevertObserved) -> Decision:
         case RestorePhase.READY:
             return Begin()
         case RestorePhase.ASKED | RestorePhase.MAKING:
-            return UpdateStatus()
+            return UpdateStatus(RevertPhase.SAVING)
         case RestorePhase.WAITING:
             said = (
                 f"PVC {row.clone} gets a volume only when a pod mounts it: nothing would be saved."
@@ -178,9 +152,9 @@ def _begun(row: Revert, action: SnapshotAction, now: datetime) -> Decision:
         case "" if row.cancelled_by is not None:
             return Delete(action.uid)
         case "":
-            return UpdateStatus("Trident has not started yet.")
+            return UpdateStatus(RevertPhase(row.phase), "Trident has not started yet.")
         case _:
-            return UpdateStatus(said)
+            return UpdateStatus(RevertPhase(row.phase), said)
 
 
 def _refused(row: Revert, action: SnapshotAction, said: str, now: datetime) -> Decision:
@@ -210,7 +184,7 @@ def _after_the_end(row: Revert, look: RevertObserved) -> Decision:
     if action is None:
         return Done()
     is_leaving = action.metadata.deletion_timestamp is not None
-    return UpdateStatus() if is_leaving else Delete(action.uid)
+    return UpdateStatus(RevertPhase(row.phase)) if is_leaving else Delete(action.uid)
 
 
 _UNSAVED = "The PVC was not reverted. Request it again, with or without a clone."

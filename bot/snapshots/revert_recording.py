@@ -1,6 +1,5 @@
 """Records the outcome of a step of a revert in its row, and posts replies."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
@@ -10,32 +9,24 @@ from bot.approvals import Approvals
 from bot.audit import Actor
 from bot.audit import record as audit
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Create, Done, UpdateStatus
+from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
 from bot.snapshots import revert_notes as notes
 from bot.snapshots.clones import begin_clone, cancel_clone
 from bot.snapshots.revert_decision import (
     Approved,
     Begin,
-    Create,
     Decision,
-    Done,
     End,
     Retry,
     RevertObserved,
-    UpdateStatus,
     is_late,
 )
 from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
 from bot.snapshots.tables import SNAPSHOT
 
-
-@dataclass(frozen=True)
-class RevertFindings:
-    """One step: what was observed, and what was decided."""
-
-    decision: Decision
-    look: RevertObserved
-    now: datetime
+RevertFindings = Findings[Decision, RevertObserved]
 
 
 class Recorder:
@@ -53,8 +44,8 @@ class Recorder:
         if row is None or row.phase != phase:
             return
         before = _shown(row)
-        seen = found.look.action
-        if seen is not None and not found.look.is_taken and seen.uid != row.refused_uid:
+        seen = found.observed.action
+        if seen is not None and not found.observed.is_taken and seen.uid != row.refused_uid:
             row.uid = seen.uid
         row.trouble = ""
         self._apply(session, row, found)
@@ -71,7 +62,7 @@ class Recorder:
                 self._begin(session, row, found.now)
             case Begin():
                 _enter(row, RevertPhase.REVERTING, found.now)
-            case UpdateStatus(obstacle):
+            case UpdateStatus(_, obstacle):
                 row.obstacle = hide_secrets(obstacle)
             case Retry(uid, obstacle):
                 row.uid, row.refused_uid, row.obstacle = None, uid, hide_secrets(obstacle)

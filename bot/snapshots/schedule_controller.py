@@ -1,67 +1,62 @@
 """The controller of snapshot schedules: takes each slot's snapshot once, if need be late."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import FOREIGN_SCHEDULES
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.frame import RowController, note_failure
 from bot.schedule import next_slot
-from bot.slack.messages import refresh_cards
 from bot.snapshots import finding
-from bot.snapshots.controller import ControllerContext
 from bot.snapshots.examining import examine, live
-from bot.snapshots.schedule_decision import ScheduleObserved, Wait, decide
+from bot.snapshots.schedule_decision import Defer, ScheduleObserved, decide
 from bot.snapshots.schedule_recording import ScheduleFindings, record
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
 
-_SHOWN_ATTEMPTS = 2
 # What it waits for wakes the row; this catches what may have been missed.
 _SOON = timedelta(minutes=1)
 
 
-class ScheduleController:
+class ScheduleController(RowController[SnapshotSchedule]):
     """Reconciles snapshot schedules."""
 
     kind = SCHEDULE
+    table = SnapshotSchedule
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
+    @override
+    def load(self, session: Session, row_id: str) -> SnapshotSchedule | None:
+        row = session.get(SnapshotSchedule, row_id)
+        return row if row is not None and row.is_live else None
 
-    def step(self, row_id: str) -> Step:
-        """Takes the snapshot that is due; raises ClusterError if the cluster cannot be reached."""
-        row = self._world.database.read(lambda session: session.get(SnapshotSchedule, row_id))
-        if row is None or not row.is_live:
-            return Step(None)
-        now, settings = self._world.clock.now(), self._world.settings().snapshots
+    @override
+    def reconcile(self, row: SnapshotSchedule, now: datetime) -> Step:
+        """Takes the snapshot that is due."""
         if now < row.next_at:
             return Step(row.next_at)
         look = self._look(row)
-        decision = decide(row, look, now, settings.late_within)
+        decision = decide(row, look, now, self._context.settings().snapshots.late_within)
         following = next_slot(row.cron, row.time_zone, now)
         found = ScheduleFindings(decision, look, row.next_at, following, now)
-        again = now + _SOON if isinstance(decision, Wait) else following
-        return Step(again, lambda session: record(session, row_id, found))
+        again = now + _SOON if isinstance(decision, Defer) else following
+        return Step(again, lambda session: record(session, row.id, found))
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Shows on the card why steps fail, from the second failure on."""
-        row = session.get(SnapshotSchedule, row_id)
-        if row is None or trouble.attempts < _SHOWN_ATTEMPTS or row.trouble == trouble.sentence:
-            return
-        row.trouble = trouble.sentence
-        session.add(row)
-        refresh_cards(session, row.subject, live=False)
+        note_failure(session, session.get(SnapshotSchedule, row_id), trouble, live=False)
 
     def _look(self, row: SnapshotSchedule) -> ScheduleObserved:
-        cluster = self._world.cluster(row.cluster)
+        cluster = self._context.cluster(row.cluster, "its snapshots are gone")
         around = live(cluster, row.namespace, row.claim_name)
-        plan = examine(around, row.claim_name, row.team, self._world.settings().snapshots)
+        plan = examine(around, row.claim_name, row.team, self._context.settings().snapshots)
         claim = around.claim
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return ScheduleObserved(has_claim=False, plan=plan)
-        busy = self._world.database.read(lambda session: _busy(session, row, claim.uid))
+        busy = self._context.database.read(lambda session: _busy(session, row, claim.uid))
         others = tuple(foreign(cluster, row.namespace, claim.labels))
         return ScheduleObserved(has_claim=True, plan=plan, busy=busy, others=others)
 

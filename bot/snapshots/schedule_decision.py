@@ -28,7 +28,7 @@ class ScheduleObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
+class Defer:
     """The slot is due, but something has to end first."""
 
     why: str
@@ -64,7 +64,7 @@ class Stop:
     """The PVC is still missing: end the schedule."""
 
 
-Decision = Wait | Take | Skip | Missing | Stop
+Decision = Defer | Take | Skip | Missing | Stop
 
 
 def decide(
@@ -78,7 +78,7 @@ def decide(
     if late > within:
         return Skip(slot, _too_late(row, within), "")
     if look.busy:
-        return Wait(look.busy)
+        return Defer(look.busy)
     if isinstance(look.plan, Problem):
         return Skip(slot, look.plan.reason, look.plan.unblock)
     return Take(slot, look.plan, _lateness(row, slot, late))

@@ -14,12 +14,12 @@ from bot.snapshots import schedule_notes as notes
 from bot.snapshots.objects import scheduled_name
 from bot.snapshots.schedule_decision import (
     Decision,
+    Defer,
     Missing,
     ScheduleObserved,
     Skip,
     Stop,
     Take,
-    Wait,
 )
 from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
 from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
@@ -41,7 +41,7 @@ def record(session: Session, row_id: str, found: ScheduleFindings) -> None:
     row = session.get(SnapshotSchedule, row_id)
     if row is None or not row.is_live or row.next_at != found.due:
         return
-    if isinstance(found.decision, Wait):
+    if isinstance(found.decision, Defer):
         if row.obstacle == found.decision.why:
             return
         row.obstacle = found.decision.why
@@ -73,7 +73,7 @@ def _apply(session: Session, row: SnapshotSchedule, found: ScheduleFindings) -> 
             notes.stopped(session, row, found.now)
             facts = {"pvc": row.claim_name, "why": row.said}
             _audit(session, row, "snapshot.unschedule", (SCHEDULE, row.id), facts, found.now)
-        case Wait():
+        case Defer():
             pass
 
 

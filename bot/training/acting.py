@@ -10,11 +10,11 @@ from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.manifests import templates
+from bot.reconcile.decisions import Create
 from bot.training.claims import refuse_unmountable
 from bot.training.decision import (
     Await,
     Clear,
-    Create,
     CreateDependent,
     Decision,
     Delete,

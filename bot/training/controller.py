@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
+from typing_extensions import override
 
-from bot.clock import Clock
 from bot.cluster.cluster import Cluster
-from bot.config import Settings
-from bot.database.database import Database
 from bot.datasets.caches.using import DataReadiness
-from bot.errors import ClusterError
 from bot.quotas import Engine
-from bot.reconcile.controller import Step, Trouble
-from bot.slack.messages import refresh_cards
+from bot.reconcile.controller import Step
+from bot.reconcile.decisions import Wait
+from bot.reconcile.frame import SOON, ControllerContext, RowController
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding, logs
 from bot.training.acting import act
@@ -30,7 +28,6 @@ from bot.training.decision import (
     RunObserved,
     Scale,
     UpdateStatus,
-    Wait,
     decide,
     late_at,
 )
@@ -49,26 +46,19 @@ from bot.training.timing import Limit, limit_of
 from bot.training.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
 
-SOON = timedelta(seconds=2)
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
 _COPYING = timedelta(minutes=1)
-_SHOWN_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class ControllerContext:
-    """What the controller works with; `engines` returns the quota engine of a cluster.
+class RunCollaborators:
+    """What runs need besides the cluster; `engines` returns the quota engine of a cluster.
 
     `again` restarts a run that was stopped for that, and returns the outcome as a sentence.
     """
 
-    database: Database
-    clock: Clock
-    settings: Callable[[], Settings]
-    clusters: Mapping[str, Cluster]
     engines: Callable[[str], Engine]
-    words: Callable[[str], str]
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
 
@@ -83,46 +73,49 @@ class _RunRows:
     data: DataReadiness
 
 
-class RunController:
-    """Reconciles runs with the cluster."""
+class RunController(RowController[_RunRows]):
+    """Reconciles runs with the cluster.
+
+    Beside the frame's parts, it looks at logs and queues once it has acted, and records at once
+    what it has created.
+    """
 
     kind = KIND
+    table = Run
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext, collaborators: RunCollaborators) -> None:
+        super().__init__(context)
+        self._engines = collaborators.engines
         self._places = Places()
         self._pace = Pace()
         self._recorder = Recorder(
-            lambda: world.settings().training, world.words, world.again, world.snapshots
+            lambda: context.settings().training,
+            context.format_command,
+            collaborators.again,
+            collaborators.snapshots,
         )
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step for a run; ClusterError when the cluster does not allow it."""
-        known = self._world.database.read(lambda session: self._known(session, row_id))
-        if known is None or not is_known(known.run):
-            return Step(None)
-        now = self._world.clock.now()
-        cluster = self._cluster(known.run)
-        engine = self._world.engines(known.run.cluster)
-        yield_to_foreground = self._world.database.courtesy.yield_to_foreground
-        seen = replace(observe(cluster, engine.runs, known.run, now), data=known.data)
+    @override
+    def load(self, session: Session, row_id: str) -> _RunRows | None:
+        known = self._known(session, row_id)
+        return known if known is not None and is_known(known.run) else None
+
+    @override
+    def reconcile(self, row: _RunRows, now: datetime) -> Step:
+        run, cluster = row.run, self._cluster(row.run)
+        engine = self._engines(run.cluster)
+        yield_to_foreground = self._context.database.courtesy.yield_to_foreground
+        seen = replace(observe(cluster, engine.runs, run, now), data=row.data)
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
-        decision = decide(known.run, seen, now)
+        decision = decide(run, seen, now)
         if isinstance(decision, Wait):
             return Step(decision.until)
-        decision, seen = act(cluster, engine, known.run, seen, decision)
+        decision, seen = act(cluster, engine, run, seen, decision)
         yield_to_foreground()
-        found = _given_up(self._findings(cluster, known, seen, decision, now))
-        return Step(_next_look(known, found), lambda session: self._save(session, row_id, found))
-
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows on the card that the cluster is unreachable or refuses; one failure is ignored."""
-        run = session.get(Run, row_id)
-        if run is None or trouble.attempts < _SHOWN_ATTEMPTS or run.trouble == trouble.sentence:
-            return
-        run.trouble = trouble.sentence
-        session.add(run)
-        refresh_cards(session, run.subject, live=run.is_live)
+        found = _given_up(self._findings(cluster, row, seen, decision, now))
+        return Step(
+            _next_look(row, found), lambda session: self._recorder.record(session, run.id, found)
+        )
 
     def _known(self, session: Session, row_id: str) -> _RunRows | None:
         run = finding.by_id(session, row_id)
@@ -132,17 +125,7 @@ class RunController:
         return _RunRows(run, logs.kept(session, row_id), self._pace.interval(session), data)
 
     def _cluster(self, run: Run) -> Cluster:
-        cluster = self._world.clusters.get(run.cluster)
-        if cluster is None:
-            raise ClusterError(
-                f"Cluster {run.cluster} is no longer in quartermaster.yaml.",
-                "A platform admin has to restore it there until its runs have ended.",
-                reason="Unreachable",
-            )
-        return cluster
-
-    def _save(self, session: Session, row_id: str, found: RunFindings) -> None:
-        self._recorder.record(session, row_id, found)
+        return self._context.cluster(run.cluster, "its runs have ended")
 
     def _findings(
         self,
@@ -158,7 +141,7 @@ class RunController:
         log_pods = kind_of_run(run).log_pods(seen.pods)
         pods = logs.wanted(seen.pods, log_pods, known.kept, look)
         is_waiting = isinstance(decision, UpdateStatus) and decision.state.phase in WAITING
-        engine = self._world.engines(run.cluster)
+        engine = self._engines(run.cluster)
         place = self._place(engine, run, seen, now) if is_waiting else None
         return RunFindings(
             decision=decision,
@@ -196,13 +179,13 @@ class RunController:
         return explain(run, seen.standing, self._asking(run), ahead)
 
     def _asking(self, run: Run) -> Asking:
-        queues = self._world.engines(run.cluster).queues
+        queues = self._engines(run.cluster).queues
         teams = {
             name: (team.namespace, team.queue)
-            for name, team in self._world.settings().teams.items()
+            for name, team in self._context.settings().teams.items()
             if run.cluster in team.reach
         }
-        return Asking(queues, teams_by_queue(queues, teams), self._world.words)
+        return Asking(queues, teams_by_queue(queues, teams), self._context.format_command)
 
 
 def _limit(run: Run, seen: RunObserved, decision: Decision) -> Limit | None:

@@ -8,6 +8,7 @@ from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import MPIJOBS
 from bot.datasets.caches import using
 from bot.quotas.standing import AdmissionState
+from bot.reconcile.decisions import Create, Wait
 from bot.training.data import lacking
 from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
@@ -71,11 +72,6 @@ class RunObserved:
 
 
 @dataclass(frozen=True)
-class Create:
-    """Create the root."""
-
-
-@dataclass(frozen=True)
 class CreateDependent:
     """Create a dependent; `state` is that of the root if there is one."""
 
@@ -131,13 +127,6 @@ class End:
     """The run has ended."""
 
     state: State
-
-
-@dataclass(frozen=True)
-class Wait:
-    """It has ended and nothing is left to delete, or nothing before that time."""
-
-    until: datetime | None = None
 
 
 Decision = (

@@ -1,55 +1,48 @@
 """Stops external workloads on request of a lead or an admin."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from sqlmodel import Session
+from typing_extensions import override
 
-from bot.clock import Clock
-from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, root_named
-from bot.database.database import Database
-from bot.errors import ClusterError
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.frame import SOON, RowController
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.training.controller import SOON
 from bot.training.kinds.fate import root_of
 from bot.training.tables import REMOVAL, Removal
 
 
-class RemovalController:
+class RemovalController(RowController[Removal]):
     """Reconciles removals: deletes the object by its uid, and waits until it is gone."""
 
     kind = REMOVAL
+    table = Removal
 
-    def __init__(self, database: Database, clock: Clock, clusters: Mapping[str, Cluster]) -> None:
-        self._database = database
-        self._clock = clock
-        self._clusters = clusters
+    @override
+    def load(self, session: Session, row_id: str) -> Removal | None:
+        removal = session.get(Removal, row_id)
+        return removal if removal is not None and removal.ended_at is None else None
 
-    def step(self, row_id: str) -> Step:
+    @override
+    def reconcile(self, row: Removal, now: datetime) -> Step:
         """Takes the next step; an object with another uid is never touched."""
-        removal = self._database.read(lambda session: session.get(Removal, row_id))
-        if removal is None or removal.ended_at is not None:
-            return Step(None)
-        cluster = self._clusters.get(removal.cluster)
-        if cluster is None:
-            raise ClusterError(f"Cluster {removal.cluster} is no longer in quartermaster.yaml.")
-        now = self._clock.now()
-        resource = root_named(removal.kind) or JOBS
-        found = cluster.get(resource, removal.job_name, removal.namespace)
-        if found is None or found.uid != removal.job_uid:
-            return Step(None, lambda session: _end(session, row_id, "Stopped", now))
+        cluster = self._context.cluster(row.cluster, "the workload is stopped")
+        resource = root_named(row.kind) or JOBS
+        found = cluster.get(resource, row.job_name, row.namespace)
+        if found is None or found.uid != row.job_uid:
+            return Step(None, lambda session: _end(session, row.id, "Stopped", now))
         root = root_of(resource, found)
         if root.fate.is_over:
-            return Step(None, lambda session: _end(session, row_id, "Had already ended", now))
+            return Step(None, lambda session: _end(session, row.id, "Had already ended", now))
         if not root.is_leaving:
             cluster.delete(resource, found.name, found.namespace, uid=found.uid)
         return Step(now + SOON)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows on the card that the cluster did not allow the deletion."""
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """Shows on the card from the first time on that the cluster refuses the deletion."""
         removal = session.get(Removal, row_id)
         if removal is not None and removal.trouble != trouble.sentence:
             removal.trouble = trouble.sentence

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Request
+from bot.approvals.context import ApprovalContext
 from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as record_audit
@@ -17,14 +18,13 @@ from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.quantities import format_quantity
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
-from bot.config import Settings
 from bot.durations import format_duration
 from bot.errors import ClusterError, ConflictError, UserError
-from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.controller import Step
+from bot.reconcile.frame import SOON, ControllerContext, RowController, slower
 from bot.slack.markup import code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.growth_plan import GrowthPlan, plan_growth, refuse_growing, refuse_lost, size_of
 from bot.volumes.growth_tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, named_by
@@ -32,9 +32,7 @@ from bot.volumes.records import UNBLOCK, ClaimPlace, stale, why
 from bot.volumes.wording import capacity
 
 POLICY = "anf_change"
-SOON, _LONGEST = timedelta(seconds=2), timedelta(minutes=1)
 _WITHIN = timedelta(days=1)
-_WORTH_SAYING = 2
 _NO_LEAVE = {"Forbidden", "OverQuota"}
 _ERRORS = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
 _NOTHING = "Nothing was changed."
@@ -45,34 +43,30 @@ _UNBEGUN = {
 }
 
 
-class GrowthController:
+class GrowthController(RowController[Growth]):
     """Reconciles growths."""
 
     kind = GROWTH
+    table = Growth
 
     def __init__(
-        self,
-        files: NetAppFiles,
-        deciding: ApprovalContext,
-        clusters: Mapping[str, Cluster],
-        settings: Callable[[], Settings],
+        self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
     ) -> None:
+        super().__init__(context)
+        self._approvals = approvals
         self._files = files
-        self._world = deciding
-        self._clusters = clusters
-        self._settings = settings
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step of a growth; raises OutsideError if that fails outside."""
-        row = self._world.database.read(lambda session: session.get(Growth, row_id))
-        if row is None or not row.is_live:
-            return Step(None)
-        now = self._world.clock.now()
+    @override
+    def load(self, session: Session, row_id: str) -> Growth | None:
+        row = session.get(Growth, row_id)
+        return row if row is not None and row.is_live else None
+
+    @override
+    def reconcile(self, row: Growth, now: datetime) -> Step:
+        """Takes the next step of a growth."""
         if row.phase == GrowthPhase.ASKED:
             return self._decided(row, now)
-        cluster = self._clusters.get(row.cluster)
-        if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
+        cluster = self._context.cluster(row.cluster, "its PVCs have grown")
         claim = cluster.get(PVCS, row.claim_name, row.namespace)
         if claim is None or claim.uid != row.claim_uid:
             return _end(
@@ -87,14 +81,6 @@ class GrowthController:
         if row.phase == GrowthPhase.CHECKING:
             return Step(now + SOON, lambda session: self._checked(session, row, plan, now))
         return self._patch(cluster, row, claim, now)
-
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows on the card why steps fail, from the second failure on."""
-        row = session.get(Growth, row_id)
-        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
-            row.trouble = trouble.sentence
-            session.add(row)
-            refresh_cards(session, row.subject, live=True)
 
     def _plan(
         self, cluster: Cluster, row: Growth, claim: PersistentVolumeClaim
@@ -112,7 +98,7 @@ class GrowthController:
         kind = cluster.view.get(STORAGE_CLASSES, claim.spec.storage_class_name or "")
         refuse_growing(of, kind, row.size_bytes)
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
-        moved = self._world.database.read(lambda session: stale(session, place))
+        moved = self._context.database.read(lambda session: stale(session, place))
         if moved is not None:
             raise ConflictError(why(moved, "grown"), UNBLOCK)
         estate = self._files.estate(Deadline(20.0))
@@ -136,7 +122,7 @@ class GrowthController:
 
     def _ask(self, session: Session, row: Growth, now: datetime) -> None:
         """Requests approval, with the requester's current rights; ends a hopeless growth."""
-        world = self._world
+        world = self._approvals
         try:
             caller = world.access.member(session, row.person, row.channel, row.team)
             world.access.require(caller, Right.ANF_CHANGE)
@@ -148,21 +134,20 @@ class GrowthController:
             return
         row.phase = GrowthPhase.ASKED
         deciders = world.approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
+        for place in places(self._context.settings(), deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
     def _decided(self, row: Growth, now: datetime) -> Step:
         """Uses the approval, after reading the approvers again; or ends the growth."""
-        approval = self._world.request(GROWTH, row.id)
-        if approval is None or approval.phase in {ApprovalPhase.ASKED, ApprovalPhase.USED}:
+        approval = self._approvals.decided(GROWTH, row.id)
+        if approval is None:
             return Step(None)
         if approval.phase != ApprovalPhase.APPROVED:
             return _refused(row, approval, now)
-        self._world.read_deciders(approval)
         return Step(now + SOON, lambda session: self._spend(session, row, now))
 
     def _spend(self, session: Session, seen: Growth, now: datetime) -> None:
-        row, approvals = _same(session, seen), self._world.approvals
+        row, approvals = _same(session, seen), self._approvals.approvals
         approval = approvals.of(session, GROWTH, seen.id)
         if row is None or approval is None:
             return
@@ -211,8 +196,7 @@ def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
         )
     told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
     obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
-    again = now + min(max(timedelta(seconds=5), (now - row.since) / 10), _LONGEST)
-    return Step(again, lambda session: _waits(session, row, obstacle, now))
+    return Step(slower(row.since, now), lambda session: _waits(session, row, obstacle, now))
 
 
 def _waits(session: Session, seen: Growth, obstacle: str, now: datetime) -> None:

@@ -1,14 +1,15 @@
 """Exports the controllers and card renderers of volumes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from bot.approvals import Approvals
-from bot.cluster.cluster import Cluster
+from bot.approvals.context import ApprovalContext
 from bot.config import Settings
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.growth_card import GrowthRenderer
 from bot.volumes.growth_controller import GrowthController
@@ -18,17 +19,14 @@ from bot.volumes.sightings import PoolController
 
 
 def controllers(
-    files: NetAppFiles,
-    deciding: ApprovalContext,
-    clusters: Mapping[str, Cluster],
-    settings: Callable[[], Settings],
+    context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
 ) -> Sequence[Controller]:
     """The controllers of pools and moved volumes, changes, repairs and growths."""
     return (
-        PoolController(deciding.clock, files, settings, clusters),
-        VolumeChangeController(files, deciding, clusters, settings),
-        RepairController(files, deciding, clusters, settings),
-        GrowthController(files, deciding, clusters, settings),
+        PoolController(context.clock, files, context.settings, context.clusters),
+        VolumeChangeController(context, approvals, files),
+        RepairController(context, approvals, files),
+        GrowthController(context, approvals, files),
     )
 
 

@@ -1,20 +1,20 @@
 """The controller of repairs: awaits approval, writes the record, restarts Trident, checks."""
 
-from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.approvals import Approval, ApprovalPhase
+from bot.approvals.context import ApprovalContext
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES, VOLUMES
-from bot.config import Settings
 from bot.errors import ClusterError
-from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.controller import Step
+from bot.reconcile.frame import SOON, ControllerContext, RowController
 from bot.slack.messages import refresh_cards
 from bot.volumes import repair_recording as recording
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.matching import named_by
 from bot.volumes.repair import digest_of
 from bot.volumes.repair_course import (
@@ -33,70 +33,55 @@ from bot.volumes.repair_course import (
 from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 from bot.volumes.resources import same_id, volume_place
 
-SOON, _ROLLOUT = timedelta(seconds=2), timedelta(seconds=5)
-_WORTH_SAYING = 2
+_ROLLOUT = timedelta(seconds=5)
 _NO_LEAVE = {"Forbidden", "NotServed"}
-_UNDECIDED = {ApprovalPhase.ASKED, ApprovalPhase.USED}
 
 
-class RepairController:
+class RepairController(RowController[Repair]):
     """Reconciles repairs."""
 
     kind = REPAIR
+    table = Repair
 
     def __init__(
-        self,
-        files: NetAppFiles,
-        deciding: ApprovalContext,
-        clusters: Mapping[str, Cluster],
-        settings: Callable[[], Settings],
+        self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
     ) -> None:
+        super().__init__(context)
+        self._approvals = approvals
         self._files = files
-        self._world = deciding
-        self._clusters = clusters
-        self._settings = settings
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step of a repair; raises OutsideError if that fails outside."""
-        row = self._world.database.read(lambda session: session.get(Repair, row_id))
-        if row is None or not row.is_live:
-            return Step(None)
-        now = self._world.clock.now()
+    @override
+    def load(self, session: Session, row_id: str) -> Repair | None:
+        row = session.get(Repair, row_id)
+        return row if row is not None and row.is_live else None
+
+    @override
+    def reconcile(self, row: Repair, now: datetime) -> Step:
+        """Takes the next step of a repair."""
         if row.phase == RepairPhase.ASKED:
             return self._decided(row, now)
-        cluster = self._clusters.get(row.cluster)
-        if cluster is None:
-            raise ClusterError(f"Cluster {row.cluster} is no longer in quartermaster.yaml.")
+        cluster = self._context.cluster(row.cluster, "its repairs have ended")
         move = self._act(cluster, row, decide(row, self._look(cluster, row), now))
         again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
         return Step(again, lambda session: recording.record(session, row, move, now))
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows on the card why steps fail, from the second failure on."""
-        row = session.get(Repair, row_id)
-        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
-            row.trouble = trouble.sentence
-            session.add(row)
-            refresh_cards(session, row.subject, live=True)
-
     def _decided(self, row: Repair, now: datetime) -> Step:
         """Uses the approval after reading the approvers again, or ends the repair."""
-        approval = self._world.request(REPAIR, row.id)
-        if approval is None:
+        if self._approvals.request(REPAIR, row.id) is None:
             fail = Fail("Its approval request no longer exists.", NOTHING)
             return Step(None, lambda session: recording.record(session, row, fail, now))
-        if approval.phase in _UNDECIDED:
+        approval = self._approvals.decided(REPAIR, row.id)
+        if approval is None:
             return Step(None)
         if approval.phase == ApprovalPhase.APPROVED:
-            self._world.read_deciders(approval)
             return Step(now + SOON, lambda session: self._spend(session, row, now))
         return Step(None, lambda session: self._refuse(session, row, approval, now))
 
     def _spend(self, session: Session, row: Repair, now: datetime) -> None:
-        approval = self._world.approvals.of(session, REPAIR, row.id)
+        approval = self._approvals.approvals.of(session, REPAIR, row.id)
         if approval is None:
             return
-        if self._world.approvals.use(session, approval, digest_of(row), now):
+        if self._approvals.approvals.use(session, approval, digest_of(row), now):
             recording.record(session, row, Enter(RepairPhase.PATCHING), now)
         else:
             refresh_cards(session, row.subject, live=False)
@@ -120,7 +105,7 @@ class RepairController:
 
     def _astray(self, cluster: Cluster, row: Repair) -> str:
         """What has changed since the approval, as a sentence; empty if nothing has."""
-        anf = self._settings().anf
+        anf = self._context.settings().anf
         place = volume_place(row.new_id, anf.subscription) if anf is not None else None
         if anf is None or place is None:
             return "Azure NetApp Files is no longer configured for that subscription."

@@ -18,6 +18,7 @@ from bot.cluster.connection import Connection
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.reconcile import due
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.clock import VirtualClock
@@ -109,6 +110,13 @@ class Ground:
 
     def settings(self) -> Settings:
         return self.policy
+
+    @property
+    def context(self) -> ControllerContext:
+        """What controllers work with."""
+        return ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, self.words
+        )
 
     def words(self, text: str) -> str:
         return f"/{text}"

@@ -11,11 +11,11 @@ from bot.health import Health
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup, Wakeups
 from bot.slack.transports import Transport
+from tests.bot.reconcile.test_loop import Rows, rest
+from tests.bot.reconcile.test_wakeups import CHANGE
 from tests.bot.slack.conftest import stage
 from tests.bot.slack.desks import COMMANDS, Desk, client_of, secrets_of, wait_until
 from tests.bot.slack.senders import office
-from tests.bot.reconcile.test_loop import Rows, rest
-from tests.bot.reconcile.test_wakeups import CHANGE
 from tests.playground.slack.served import Stage
 
 __all__ = ["stage"]

@@ -17,8 +17,8 @@ from bot.datasets.caches.job import JobTarget, claim_of, fill_job
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.tables import Cache, CacheShare, SharePhase
 from bot.datasets.caches.users import standing
-from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import Version
+from bot.reconcile.frame import ControllerContext
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS

@@ -10,12 +10,13 @@ import pytest
 
 from bot.access import Access, Caller, ChannelPlace
 from bot.approvals import Approvals
+from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
 from bot.config import Settings
 from bot.database.database import Database
+from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.growing import GrowthService
 from bot.volumes.growth_controller import GrowthController
 from bot.volumes.growth_plan import GrowthRequest, bytes_of
@@ -64,9 +65,10 @@ class Rig:
         approvals = Approvals(lambda: self.settings, access)
         deciding = ApprovalContext(database, self.clock, access, approvals, nobody)
         self.service = GrowthService(self.files, self.clusters, approvals)
-        self.controller = GrowthController(
-            self.files, deciding, self.clusters, lambda: self.settings
+        context = ControllerContext(
+            database, self.clock, lambda: self.settings, self.clusters, lambda text: f"/{text}"
         )
+        self.controller = GrowthController(context, deciding, self.files)
         spec: Object = {"accessModes": ["ReadWriteMany"], "storageClassName": CLASS}
         spec |= {"resources": {"requests": {"storage": "1Ti"}}}
         self.api.create(CLAIMS, {"metadata": {"name": CLAIM}, "spec": spec}, self.team)

@@ -7,11 +7,12 @@ import pytest
 
 from bot.access import Access
 from bot.approvals import Approvals
+from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.claims import TRIDENT
 from bot.database.database import Database
+from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.moves import Records
 from bot.volumes.repair import Asker, begin_repair
 from bot.volumes.repair_controller import RepairController
@@ -56,7 +57,10 @@ class Rig:
         access = Access(lambda: self.settings)
         approvals = Approvals(lambda: self.settings, access)
         deciding = ApprovalContext(database, clock, access, approvals, nobody)
-        self.controller = RepairController(self.files, deciding, clusters, lambda: self.settings)
+        context = ControllerContext(
+            database, clock, lambda: self.settings, clusters, lambda text: f"/{text}"
+        )
+        self.controller = RepairController(context, deciding, self.files)
         self.clock = clock
 
     def begin(self) -> str:

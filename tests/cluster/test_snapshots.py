@@ -20,8 +20,9 @@ from bot.cluster.resources import (
     VOLUMES,
 )
 from bot.database.database import Database
+from bot.reconcile.frame import ControllerContext
 from bot.snapshots import restoring
-from bot.snapshots.controller import ControllerContext, SnapshotController
+from bot.snapshots.controller import SnapshotController
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restoring import RestoreService
 from bot.snapshots.service import SnapshotRequest, SnapshotService
@@ -53,7 +54,7 @@ class Rig:
         world = ControllerContext(
             database, self.clock, lambda: self.settings, clusters, lambda text: f"/{text}"
         )
-        self.snapshots = SnapshotService(lambda: self.settings, clusters, world.words)
+        self.snapshots = SnapshotService(lambda: self.settings, clusters, world.format_command)
         self.restores = RestoreService(lambda: self.settings, clusters)
         self.taking, self.making = SnapshotController(world), RestoreController(world)
         spec: Object = {"accessModes": ["ReadWriteMany"], "storageClassName": CLASS}

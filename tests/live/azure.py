@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from bot.access import Access
 from bot.approvals import Approvals
+from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.claims import (
     ClaimReference,
@@ -30,9 +31,10 @@ from bot.cluster.objects import ObjectMeta
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
 from bot.database.database import Database
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.service import ChangeButton, ChangeService
 from bot.volumes.changes.tables import ChangePhase, VolumeChange
 from bot.volumes.matching import Claimed, named_by
@@ -103,7 +105,10 @@ class Live:
         deciding = ApprovalContext(
             self._database, self.clock, self._access, self._approvals, _nobody
         )
-        controller = VolumeChangeController(self.files, deciding, clusters, lambda: self._settings)
+        context = ControllerContext(
+            self._database, self.clock, lambda: self._settings, clusters, lambda text: f"/{text}"
+        )
+        controller = VolumeChangeController(context, deciding, self.files)
         self._loop = Loop(self._database, self.clock, [controller])
         self._do(meet)
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
@@ -17,10 +18,7 @@ from bot.datasets.caches.decision import (
     Decision,
     DeleteClaim,
     DeleteJob,
-    Done,
-    Fail,
-    UpdateStatus,
-    Wait,
+    Record,
     decide,
 )
 from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
@@ -29,103 +27,126 @@ from bot.datasets.caches.lost import lost
 from bot.datasets.caches.observing import observe
 from bot.datasets.caches.recording import CacheFindings, record
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, CacheIntent, CachePhase
-from bot.datasets.controller import SOON, ControllerContext, places_of
+from bot.datasets.controller import FIRST_LOOK, places_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
-from bot.errors import ClusterError, NotAllowedError, StorageError
+from bot.errors import NotAllowedError, StorageError
 from bot.reconcile.controller import Step, Trouble
-from bot.slack.messages import refresh_cards, refresh_interval
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
+from bot.reconcile.frame import SOON, Reconciler, create_once, note_failure, slower
+from bot.slack.messages import refresh_interval
 
-_STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
+_OVER_QUOTA = "OverQuota"
 # PVCs are watched; this covers changes that a watch missed.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
-_SHOWN_ATTEMPTS = 2
 _COPYING = (CachePhase.ASKED, CachePhase.STARTING, CachePhase.FILLING)
 
 
-class CacheController:
+class CacheController(Reconciler[Cache, CacheObserved, Decision]):
     """Reconciles the rows of caches with the cluster."""
 
     kind = CACHE
+    table, phases = Cache, CachePhase
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
+    @override
+    def reconcile(self, row: Cache, now: datetime) -> Step:
+        """Evicts a marked cache, and imports one on FSx; all others are filled by a Job."""
+        if row.is_live and row.wanted == CacheIntent.EVICT:
+            return eviction.step(self._context, row, now)
+        cluster = self._cluster(row)
+        coming = self._forbidden(row, now)
+        coming = coming or fsx_filling.step(self._context, cluster, row, now)
+        return coming or super().reconcile(row, now)
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step for a cache; OutsideError if the cluster or FSx refuses it."""
-        cache = self._world.database.read(lambda session: session.get(Cache, row_id))
-        if cache is None or cache.phase not in set(CachePhase) or cache.is_cleared:
-            return Step(None)
-        now = self._world.clock.now()
-        if cache.is_live and cache.wanted == CacheIntent.EVICT:
-            return eviction.step(self._world, cache, now)
-        cluster = self._world.cluster(cache.cluster, "its caches are gone")
-        coming = self._forbidden(cache, now)
-        coming = coming or fsx_filling.step(self._world, cluster, cache, now)
-        if coming is not None:
-            return coming
-        best = self._best(cache)
-        seen = observe(cluster, cache)
-        if cache.phase in ENDS and (self._is_shared(cache) or self._is_lost(cache)):
-            decision: Decision = UpdateStatus(CachePhase(cache.phase))
-        else:
-            decision = self._act(cluster, cache, decide(cache, seen, best, now), best)
-        if isinstance(decision, Done):
-            leaving = fsx_leaving.step(self._world, cluster, cache, now)
-            if leaving is not None:
-                return leaving
-        found = CacheFindings(decision, seen, now)
-        return Step(
-            self._again(cache, decision, now),
-            lambda session: record(session, row_id, found, self._world.words),
-        )
+    @override
+    def observe(self, row: Cache, now: datetime) -> CacheObserved:
+        return observe(self._cluster(row), row)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows a failure on the card, from the second attempt on."""
-        cache = session.get(Cache, row_id)
-        if cache is None or trouble.attempts < _SHOWN_ATTEMPTS:
-            return
-        if cache.trouble != trouble.sentence:
-            cache.trouble = trouble.sentence
-            session.add(cache)
-            refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
+    @override
+    def decide(self, row: Cache, observed: CacheObserved, now: datetime) -> Decision:
+        """A failed cache that is shared, or whose volume would be kept, is left as it is."""
+        if row.phase in ENDS and (self._is_shared(row) or self._is_lost(row)):
+            return UpdateStatus(CachePhase(row.phase))
+        return decide(row, observed, self._best(row), now)
 
-    def _act(
-        self, cluster: Cluster, cache: Cache, decision: Decision, best: timedelta | None
-    ) -> Decision:
-        """Takes the step; returns what to record."""
+    @override
+    def act(self, row: Cache, observed: CacheObserved, decision: Decision) -> Decision:
+        cluster = self._cluster(row)
         match decision:
             case CreateClaim():
-                body = self._claim(cluster, cache)
-                return _created(cluster, PVCS, body, cache) or decision
+                body = self._claim(cluster, row)
+                return _created(cluster, PVCS, body, row) or decision
             case CreateJob():
-                body = self._job(cluster, cache, best)
-                return _created(cluster, JOBS, body, cache) or decision
+                body = self._job(cluster, row)
+                return _created(cluster, JOBS, body, row) or decision
             case DeleteJob(uid):
-                cluster.delete(JOBS, cache.job_name, cache.namespace, uid=uid)
+                cluster.delete(JOBS, row.job_name, row.namespace, uid=uid)
             case DeleteClaim(uid):
-                cluster.delete(PVCS, cache.claim_name, cache.namespace, uid=uid)
+                cluster.delete(PVCS, row.claim_name, row.namespace, uid=uid)
             case _:
                 pass
         return decision
+
+    @override
+    def outcome(self, row: Cache, found: CacheFindings) -> Step:
+        """After its PVC, what FSx holds for it is deleted."""
+        if isinstance(found.decision, Done):
+            leaving = fsx_leaving.step(self._context, self._cluster(row), row, found.now)
+            if leaving is not None:
+                return leaving
+        return super().outcome(row, found)
+
+    @override
+    def record(self, session: Session, row: Cache, found: CacheFindings) -> None:
+        record(session, row.id, found, self._context.format_command)
+
+    @override
+    def next_look(self, row: Cache, found: CacheFindings) -> datetime | None:
+        now = found.now
+        match found.decision:
+            case UpdateStatus(CachePhase.FILLING):
+                return now + self._context.database.read(refresh_interval)
+            case UpdateStatus(CachePhase.FAILED):
+                return slower(row.ended_at or now, now, _LOOK_AT_REST, _LOOK_AT_READY)
+            case UpdateStatus():
+                return slower(row.asked_at, now, FIRST_LOOK)
+            case Record():
+                return now + _LOOK_AT_READY if row.is_live else None
+            case Done():
+                return None
+            case _:
+                return now + SOON
+
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """Shows on the card why steps fail, from the second failure on."""
+        cache = session.get(Cache, row_id)
+        is_filling = cache is not None and cache.is_live and not cache.is_ready
+        note_failure(session, cache, trouble, live=is_filling)
+
+    def _cluster(self, cache: Cache) -> Cluster:
+        return self._context.cluster(cache.cluster, "its caches are gone")
 
     def _forbidden(self, cache: Cache, now: datetime) -> Step | None:
         """Fails a fill that has not started if its team may no longer read the source."""
         if cache.phase not in _COPYING or cache.job_uid is not None:
             return None
-        settings = self._world.settings()
+        settings = self._context.settings()
 
         def look(session: Session) -> NotAllowedError | None:
             version = session.get_one(Version, cache.version_id)
             places_of(settings, version)  # A store that is missing for now is waited for.
             return bounds.of_version(session, settings, version)
 
-        why = self._world.database.read(look)
+        why = self._context.database.read(look)
         if why is None:
             return None
         found = CacheFindings(Fail(why.message, why.hint), CacheObserved(), now)
-        return Step(now + SOON, lambda session: record(session, cache.id, found, self._world.words))
+        return Step(
+            now + SOON,
+            lambda session: record(session, cache.id, found, self._context.format_command),
+        )
 
     def _claim(self, cluster: Cluster, cache: Cache) -> Manifest:
         made = claim_of_import if self._is_imported(cache) else claim_of
@@ -133,13 +154,13 @@ class CacheController:
 
     def _is_imported(self, cache: Cache) -> bool:
         """Whether FSx imports its files, instead of a Job copying them."""
-        found = self._world.database.read(lambda session: session.get(Import, cache.id))
+        found = self._context.database.read(lambda session: session.get(Import, cache.id))
         return found is not None
 
-    def _job(self, cluster: Cluster, cache: Cache, best: timedelta | None) -> Manifest:
-        version = self._world.database.read(lambda s: s.get_one(Version, cache.version_id))
-        datasets, stores = places_of(self._world.settings(), version)
-        longest = round(longest_time(cache.size_bytes, best).total_seconds())
+    def _job(self, cluster: Cluster, cache: Cache) -> Manifest:
+        version = self._context.database.read(lambda s: s.get_one(Version, cache.version_id))
+        datasets, stores = places_of(self._context.settings(), version)
+        longest = round(longest_time(cache.size_bytes, self._best(cache)).total_seconds())
         place = JobTarget(cluster.installation, longest)
         if self._is_imported(cache):
             return reading_job(cache, version, datasets, stores, place)
@@ -155,51 +176,30 @@ class CacheController:
 
     def _best(self, cache: Cache) -> timedelta | None:
         """How long its fill takes at the configured throughput; None if not configured."""
-        datasets = self._world.settings().datasets
+        datasets = self._context.settings().datasets
         kind = datasets.classes.get(cache.storage_class) if datasets is not None else None
         return best_time(cache.size_bytes, cache.capacity_bytes, kind) if kind else None
 
     def _is_shared(self, cache: Cache) -> bool:
         """Whether other namespaces still have a share of it."""
-        return bool(self._world.database.read(lambda session: shares.live(session, cache.id)))
+        return bool(self._context.database.read(lambda session: shares.live(session, cache.id)))
 
     def _is_lost(self, cache: Cache) -> bool:
         """Whether its volume would be kept if its PVC were deleted."""
-        return bool(self._world.database.read(lambda session: lost(session, cache)))
-
-    def _again(self, cache: Cache, decision: Decision, now: datetime) -> datetime | None:
-        """When to take the next step if nothing wakes the row before."""
-        match decision:
-            case UpdateStatus(CachePhase.FILLING):
-                return now + self._world.database.read(refresh_interval)
-            case UpdateStatus(CachePhase.FAILED):
-                lasted = now - (cache.ended_at or now)
-                return now + min(max(_LOOK_AT_REST, lasted / 10), _LOOK_AT_READY)
-            case UpdateStatus():
-                return now + min(max(_STARTING, (now - cache.asked_at) / 10), _LONGEST)
-            case Wait():
-                return now + _LOOK_AT_READY if cache.is_live else None
-            case Done():
-                return None
-            case _:
-                return now + SOON
+        return bool(self._context.database.read(lambda session: lost(session, cache)))
 
 
 def _created(
     cluster: Cluster, resource: Resource[Any], body: Manifest, cache: Cache
 ) -> Decision | None:
     """Creates an object; if its name is taken, the next step finds out by what."""
-    try:
-        cluster.create(resource, body, cache.namespace)
-    except ClusterError as error:
-        if error.is_final:
-            return Fail(error.message, error.hint)
-        if error.reason == "OverQuota":
-            return Fail(
-                f"The namespace's ResourceQuota has no capacity for it. {error.message}",
-                "Evict a cache that is not needed, then cache it again.",
-                word="no_room",
-            )
-        if error.reason != "AlreadyExists":
-            raise
-    return None
+    refusal = create_once(cluster, resource, body, cache.namespace, hopeless={_OVER_QUOTA})
+    if refusal is None:
+        return None
+    if refusal.reason == _OVER_QUOTA:
+        return Fail(
+            f"The namespace's ResourceQuota has no capacity for it. {refusal.message}",
+            "Evict a cache that is not needed, then cache it again.",
+            word="no_room",
+        )
+    return Fail(refusal.message, refusal.hint)

@@ -1,6 +1,6 @@
 """What to do next for a cache. Pure: no I/O."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.cluster import labels
@@ -12,6 +12,7 @@ from bot.datasets.caches.tables import ENDS, Cache, CachePhase
 from bot.datasets.ending import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
 
 # A volume and a pod exist within minutes, or not without help.
 LATE_AFTER = timedelta(minutes=15)
@@ -43,8 +44,8 @@ class CacheObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Do nothing, and record nothing."""
+class Record:
+    """Do nothing; record what was observed."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,6 @@ class CreateClaim:
 @dataclass(frozen=True)
 class CreateJob:
     """Create the Job that fills the cache."""
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """Update the status and wait; `lateness` says why it is late."""
-
-    phase: CachePhase
-    lateness: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,16 +81,6 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Fail:
-    """The cache failed; sentences say why and what to do. `word` is the worker's reason code."""
-
-    reason: str
-    unblock: str = ""
-    keys: tuple[str, ...] = field(default=())
-    word: str = ""
-
-
-@dataclass(frozen=True)
 class DeleteJob:
     """Delete the Job, which is not needed any more."""
 
@@ -111,16 +94,9 @@ class DeleteClaim:
     uid: str
 
 
-@dataclass(frozen=True)
-class Done:
-    """Nothing is left of a failed cache, except what `remains` describes as a sentence."""
-
-    remains: str = ""
-
-
 Decision = (
-    Wait | CreateClaim | CreateJob | UpdateStatus | Recreate | Arrange | Filled | Fail | DeleteJob
-    | DeleteClaim | Done
+    Record | CreateClaim | CreateJob | UpdateStatus[CachePhase] | Recreate | Arrange | Filled
+    | Fail | DeleteJob | DeleteClaim | Done
 )  # fmt: skip
 
 
@@ -142,7 +118,7 @@ def decide(cache: Cache, seen: CacheObserved, best: timedelta | None, now: datet
     if seen.claim.metadata.deletion_timestamp is not None:
         return Fail("Its PVC is being deleted outside Quartermaster.", _CACHE_AGAIN)
     if cache.phase == CachePhase.READY:
-        return DeleteJob(seen.job.uid) if seen.job is not None else Wait()
+        return DeleteJob(seen.job.uid) if seen.job is not None else Record()
     if seen.job is None:
         return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
     return _filling(cache, seen.claim, seen.job, seen, (best, now))
@@ -222,7 +198,7 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
 def _after_the_end(cache: Cache, seen: CacheObserved, now: datetime) -> Decision:
     """Cleans up after a failed cache; the Job is deleted first, so that no pod holds the PVC."""
     if cache.is_cleared:
-        return Wait()
+        return Record()
     is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
     if seen.job is not None:
         return DeleteJob(seen.job.uid)

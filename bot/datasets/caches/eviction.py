@@ -16,10 +16,10 @@ from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.observing import is_ours, volume_of
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase, CacheShare
 from bot.datasets.caches.users import holding, places, standing
-from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
 from bot.reconcile.controller import Step
+from bot.reconcile.frame import SOON, ControllerContext
 
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
 _PATIENCE = timedelta(minutes=2)

@@ -10,19 +10,20 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Settings
-from bot.datasets.caches.decision import CacheObserved, Fail
+from bot.datasets.caches.decision import CacheObserved
 from bot.datasets.caches.fsx_volume import volume_of_import, volume_there
 from bot.datasets.caches.recording import CacheFindings, record
 from bot.datasets.caches.tables import Cache, CachePhase
-from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.linking import UNLINKED, link_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.fsx.tasks import begun, failure, standing
 from bot.durations import format_duration
-from bot.errors import ClusterError, StorageError
+from bot.errors import StorageError
 from bot.reconcile.controller import Step
+from bot.reconcile.decisions import Fail
+from bot.reconcile.frame import SOON, ControllerContext, create_once
 from bot.slack.messages import refresh_cards
 
 IMPORTING, READING = "importing", "verifying"
@@ -134,13 +135,10 @@ def _volume(
     if volume is None and cache.claim_uid is not None:
         return None  # It was deleted by others, which the PVC will show.
     if volume is None:
-        try:
-            cluster.create(VOLUMES, volume_of_import(cache, imported, cluster.installation))
-        except ClusterError as error:
-            if error.is_final:
-                return _fail(world, cache, Fail(error.message, error.hint), now)
-            if error.reason != "AlreadyExists":
-                raise
+        body = volume_of_import(cache, imported, cluster.installation)
+        refusal = create_once(cluster, VOLUMES, body, None)
+        if refusal is not None:
+            return _fail(world, cache, Fail(refusal.message, refusal.hint), now)
         return Step(now + SOON)
     ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
     if not ours.items() <= volume.labels.items():
@@ -188,4 +186,4 @@ def waiting(cache_id: str, why: str) -> Callable[[Session], None]:
 
 def _fail(world: ControllerContext, cache: Cache, why: Fail, now: datetime) -> Step:
     found = CacheFindings(why, CacheObserved(), now)
-    return Step(now + SOON, lambda session: record(session, cache.id, found, world.words))
+    return Step(now + SOON, lambda session: record(session, cache.id, found, world.format_command))

@@ -15,7 +15,6 @@ from bot.cluster.resources import VOLUMES
 from bot.datasets.caches.fsx_filling import busy, connect, waiting
 from bot.datasets.caches.fsx_volume import volume_there
 from bot.datasets.caches.tables import Cache
-from bot.datasets.controller import SOON, ControllerContext
 from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.tables import Import
@@ -23,6 +22,7 @@ from bot.datasets.fsx.tasks import begun, failure, standing
 from bot.durations import format_duration
 from bot.errors import StorageError
 from bot.reconcile.controller import Step
+from bot.reconcile.frame import SOON, ControllerContext
 
 _AGAIN = timedelta(seconds=30)
 _PATIENCE = timedelta(hours=12)

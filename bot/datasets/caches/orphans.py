@@ -15,11 +15,11 @@ from bot.datasets.caches import idle, orphan_notes, sights
 from bot.datasets.caches.orphan_sources import OrphansFound, OrphanSource, ask
 from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan
 from bot.datasets.caches.users import needing
-from bot.datasets.controller import ControllerContext
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import Version, lane
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
+from bot.reconcile.frame import ControllerContext
 from bot.volumes.records import ClaimPlace, stale, why_it_stays
 
 # A row is written before its objects are created, and cleared after they are deleted.

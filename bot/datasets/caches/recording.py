@@ -1,7 +1,6 @@
 """Records what was observed of a cache in its row, and notifies people."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -12,16 +11,15 @@ from bot.datasets.caches.decision import (
     CacheObserved,
     Decision,
     DeleteJob,
-    Done,
-    Fail,
     Filled,
     Recreate,
-    UpdateStatus,
 )
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.caches.waking import wake_holders
 from bot.datasets.saying import Said
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
+from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
@@ -29,13 +27,7 @@ _SMOOTHING = 0.5
 _UNBOUND, _BINDS_WITHIN = "unbound immediate PersistentVolumeClaims", timedelta(minutes=1)
 
 
-@dataclass(frozen=True)
-class CacheFindings:
-    """What was observed of a cache, and the decision that was made from it."""
-
-    decision: Decision
-    seen: CacheObserved
-    now: datetime
+CacheFindings = Findings[Decision, CacheObserved]
 
 
 def record(
@@ -58,7 +50,7 @@ def record(
         case _:
             pass
     cache.trouble = ""
-    fills.boost(session, cache, found.seen.claim, found.now)
+    fills.boost(session, cache, found.observed.claim, found.now)
     session.add(cache)
     if _shown(cache) != before:
         refresh_cards(session, cache.subject, live=cache.is_live and not cache.is_ready)
@@ -81,7 +73,7 @@ def _apply(cache: Cache, found: CacheFindings) -> None:
 
 def _note_objects(cache: Cache, found: CacheFindings) -> None:
     """Records the uids of our objects, so that later ones of the same name are not ours."""
-    seen, is_going = found.seen, isinstance(found.decision, DeleteJob)
+    seen, is_going = found.observed, isinstance(found.decision, DeleteJob)
     if seen.claim is not None and not seen.taken:
         cache.claim_uid = seen.claim.uid
         cache.volume_name = seen.claim.spec.volume_name or cache.volume_name
@@ -89,27 +81,27 @@ def _note_objects(cache: Cache, found: CacheFindings) -> None:
         cache.job_uid = seen.job.uid
 
 
-def _follow(cache: Cache, follow: UpdateStatus, found: CacheFindings) -> None:
+def _follow(cache: Cache, follow: UpdateStatus[CachePhase], found: CacheFindings) -> None:
     if not cache.is_live:
         return
     if follow.phase is not CachePhase(cache.phase):
         cache.phase, cache.since = follow.phase, found.now
         if follow.phase is CachePhase.FILLING:
-            cache.since = cache.started_at = found.seen.started_at or found.now
-    said, cache.obstacle = found.seen.said, _lasting(cache, found)
-    cache.is_late = bool(follow.lateness)
+            cache.since = cache.started_at = found.observed.started_at or found.now
+    said, cache.obstacle = found.observed.said, _lasting(cache, found)
+    cache.is_late = bool(follow.obstacle)
     if said is not None and said.event == "progress" and follow.phase is CachePhase.FILLING:
         _progress(cache, said, found.now)
     if said is not None and said.event == "failed":
         cache.obstacle = f"{hide_secrets(said.message)} Retrying."
-    if follow.lateness:
-        cache.obstacle = f"{follow.lateness} {cache.obstacle}".rstrip()
+    if follow.obstacle:
+        cache.obstacle = f"{follow.obstacle} {cache.obstacle}".rstrip()
 
 
 def _lasting(cache: Cache, found: CacheFindings) -> str:
     """What obstructs the fill, except for a volume that is still being bound."""
-    is_being_bound = _UNBOUND in found.seen.obstacle and found.now - cache.since < _BINDS_WITHIN
-    return "" if is_being_bound else found.seen.obstacle
+    is_being_bound = _UNBOUND in found.observed.obstacle and found.now - cache.since < _BINDS_WITHIN
+    return "" if is_being_bound else found.observed.obstacle
 
 
 def _progress(cache: Cache, said: Said, now: datetime) -> None:
@@ -132,9 +124,9 @@ def _arrange(cache: Cache, said: Said, now: datetime) -> None:
 
 
 def _fill(session: Session, cache: Cache, said: Said, found: CacheFindings) -> None:
-    job = found.seen.job
+    job = found.observed.job
     cache.phase, cache.stage = CachePhase.READY, ""
-    cache.started_at = cache.started_at or found.seen.started_at
+    cache.started_at = cache.started_at or found.observed.started_at
     cache.ready_at = (job.status.completion_time if job is not None else None) or found.now
     cache.since = cache.ready_at
     # The requester has not used it yet, and must not lose it for that.

@@ -7,8 +7,8 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUME_REFERENCES, VOLUMES, Resource
 from bot.datasets.caches.share_decision import (
     Allow,
+    Await,
     Decision,
-    Fail,
     Forbid,
     MakeClaim,
     MakeVolume,
@@ -17,7 +17,6 @@ from bot.datasets.caches.share_decision import (
     RemoveVolume,
     ShareObserved,
     Unrefer,
-    Wait,
 )
 from bot.datasets.caches.share_forms import (
     Manifest,
@@ -30,6 +29,8 @@ from bot.datasets.caches.share_forms import (
 from bot.datasets.caches.share_origin import Origin
 from bot.datasets.caches.tables import CacheShare
 from bot.errors import ClusterError
+from bot.reconcile.decisions import Fail
+from bot.reconcile.frame import create_once
 
 
 def act(
@@ -59,15 +60,8 @@ def _make(
 ) -> Decision | None:
     """Creates an object; if its name is taken, the next step finds out by what."""
     resource, body, namespace = _body(cluster, share, origin, seen, decision)
-    try:
-        cluster.create(resource, body, namespace)
-    except ClusterError as error:
-        if error.reason == "AlreadyExists":
-            return Wait()
-        if error.is_final:
-            return Fail(error.message, error.hint)
-        raise
-    return None
+    refusal = create_once(cluster, resource, body, namespace)
+    return Fail(refusal.message, refusal.hint) if refusal is not None else None
 
 
 def _body(
@@ -103,6 +97,6 @@ def _note(
         cluster.patch_merge(PVCS, source.name, {"metadata": metadata}, source.namespace)
     except ClusterError as error:
         if error.reason in {"Conflict", "NotFound"}:
-            return Wait()
+            return Await()
         raise
     return None

@@ -4,19 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
+from typing_extensions import override
 
+from bot.cluster.cluster import Cluster
 from bot.datasets.caches.share_acting import act
 from bot.datasets.caches.share_decision import (
     Allow,
+    Await,
     Decision,
-    Done,
-    Fail,
-    Gone,
     MakeClaim,
     MakeVolume,
     Published,
     ShareObserved,
-    Wait,
     decide,
     phase_after,
 )
@@ -24,80 +23,84 @@ from bot.datasets.caches.share_forms import Form
 from bot.datasets.caches.share_observing import observe
 from bot.datasets.caches.share_origin import Origin, origin_of, wake_users
 from bot.datasets.caches.tables import SHARE, CacheShare
-from bot.datasets.controller import SOON, ControllerContext
 from bot.masking import hide_secrets
-from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.controller import Trouble
+from bot.reconcile.decisions import Done, Fail
+from bot.reconcile.frame import SOON, Findings, Reconciler, slower
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
-_SHOWN_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
-class _ShareRows:
+class ShareRows:
     """The rows of a share and of what it shares."""
 
     share: CacheShare
     origin: Origin
 
 
-class ShareController:
+ShareFindings = Findings[Decision, ShareObserved]
+
+
+class ShareController(Reconciler[ShareRows, ShareObserved, Decision]):
     """Reconciles the rows of shares with the cluster."""
 
     kind = SHARE
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
-
-    def step(self, row_id: str) -> Step:
-        """Takes the next step for a share; ClusterError if the cluster refuses it."""
-        known = self._world.database.read(lambda session: _known(session, row_id))
-        if known is None or not known.share.is_live:
-            return Step(None)
-        share, origin, now = known.share, known.origin, self._world.clock.now()
-        cluster = self._world.cluster(share.cluster, "its caches are gone")
-        seen = observe(cluster, share, origin)
-        datasets = self._world.settings().datasets
-        drivers = datasets.static_drivers if datasets is not None else ()
-        decision = decide(share, origin, seen, drivers, now)
-        if isinstance(decision, Done):
-            return Step(None)
-        decision = act(cluster, share, origin, seen, decision)
-        return Step(
-            _again(share, origin, decision, now),
-            lambda session: _record(session, row_id, seen, decision, now),
-        )
-
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Records a failure for those who wait, from the second attempt on."""
+    @override
+    def load(self, session: Session, row_id: str) -> ShareRows | None:
         share = session.get(CacheShare, row_id)
-        if share is not None and trouble.attempts >= _SHOWN_ATTEMPTS:
+        if share is None or not share.is_live:
+            return None
+        origin = origin_of(session, share)
+        return ShareRows(share, origin) if origin is not None else None
+
+    @override
+    def observe(self, row: ShareRows, now: datetime) -> ShareObserved:
+        return observe(self._cluster(row.share), row.share, row.origin)
+
+    @override
+    def decide(self, row: ShareRows, observed: ShareObserved, now: datetime) -> Decision:
+        datasets = self._context.settings().datasets
+        drivers = datasets.static_drivers if datasets is not None else ()
+        return decide(row.share, row.origin, observed, drivers, now)
+
+    @override
+    def act(self, row: ShareRows, observed: ShareObserved, decision: Decision) -> Decision:
+        return act(self._cluster(row.share), row.share, row.origin, observed, decision)
+
+    @override
+    def record(self, session: Session, row: ShareRows, found: ShareFindings) -> None:
+        _record(session, row.share.id, found)
+
+    @override
+    def next_look(self, row: ShareRows, found: ShareFindings) -> datetime | None:
+        now, origin = found.now, row.origin
+        match found.decision:
+            case Published() | Done():
+                return None
+            case Await() if not origin.is_ready and origin.is_live and row.share.is_wanted:
+                return now + _COPYING
+            case Await():
+                return slower(row.share.since, now, _GOING)
+            case _:
+                return now + SOON
+
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
+        """Records a failure for those who wait; a share has no card."""
+        share = session.get(CacheShare, row_id)
+        if share is not None and trouble.is_lasting:
             share.trouble = trouble.sentence
             session.add(share)
 
-
-def _known(session: Session, row_id: str) -> _ShareRows | None:
-    share = session.get(CacheShare, row_id)
-    origin = origin_of(session, share) if share is not None else None
-    return _ShareRows(share, origin) if share is not None and origin is not None else None
+    def _cluster(self, share: CacheShare) -> Cluster:
+        return self._context.cluster(share.cluster, "its caches are gone")
 
 
-def _again(share: CacheShare, origin: Origin, decision: Decision, now: datetime) -> datetime | None:
-    """When to take the next step if nothing wakes the row before."""
-    match decision:
-        case Published() | Gone():
-            return None
-        case Wait() if not origin.is_ready and origin.is_live and share.is_wanted:
-            return now + _COPYING
-        case Wait():
-            return now + min(max(_GOING, (now - share.since) / 10), _COPYING)
-        case _:
-            return now + SOON
-
-
-def _record(
-    session: Session, row_id: str, seen: ShareObserved, decision: Decision, now: datetime
-) -> None:
+def _record(session: Session, row_id: str, found: ShareFindings) -> None:
     """Updates the row, and wakes what waits for it if its state has changed."""
+    decision, now = found.decision, found.now
     share = session.get_one(CacheShare, row_id)
     before = (share.phase, share.reason)
     share.trouble = _trouble(decision)
@@ -106,8 +109,8 @@ def _record(
     phase = phase_after(share, decision)
     if phase != share.phase:
         share.phase, share.since = phase, now
-    _take_identity(share, seen, decision)
-    if isinstance(decision, Gone):
+    _take_identity(share, found.observed, decision)
+    if isinstance(decision, Done):
         share.ended_at = now
     session.add(share)
     if before != (share.phase, share.reason):
@@ -116,9 +119,9 @@ def _record(
 
 def _trouble(decision: Decision) -> str:
     match decision:
-        case Wait(why):
+        case Await(why):
             return why
-        case Gone(remains):
+        case Done(remains):
             return remains
         case _:
             return ""

@@ -10,6 +10,7 @@ from bot.datasets.caches.share_forms import Form, Unshareable, form_of, with_nam
 from bot.datasets.caches.share_origin import Origin
 from bot.datasets.caches.tables import CacheShare, SharePhase
 from bot.durations import format_duration
+from bot.reconcile.decisions import Done, Fail, Wait
 
 LATE_AFTER, BINDS_WITHIN = timedelta(minutes=5), timedelta(minutes=30)
 BOUND = "Bound"
@@ -35,11 +36,6 @@ class ShareObserved:
     taken: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     obstacle: str = ""
-
-
-@dataclass(frozen=True)
-class Done:
-    """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +66,10 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Wait and observe again; `why` is shown to people."""
+class Await:
+    """Await and observe again; `why` is shown to people."""
 
     why: str = ""
-
-
-@dataclass(frozen=True)
-class Fail:
-    """The share failed and its objects are deleted; sentences say why and what to do."""
-
-    reason: str
-    unblock: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,27 +98,20 @@ class Forbid:
     """Remove the namespace from the annotation of the cache's PVC."""
 
 
-@dataclass(frozen=True)
-class Gone:
-    """Nothing of the share is left, except what `remains` describes as a sentence."""
-
-    remains: str = ""
-
-
 Decision = (
-    Done
+    Wait
     | Allow
     | Refer
     | MakeVolume
     | MakeClaim
     | Published
-    | Wait
+    | Await
     | Fail
     | RemoveClaim
     | RemoveVolume
     | Unrefer
     | Forbid
-    | Gone
+    | Done
 )
 
 
@@ -139,7 +120,7 @@ def decide(
 ) -> Decision:
     """The next step; `drivers` are those that allow two volumes of one handle."""
     if not share.is_live:
-        return Done()
+        return Wait()
     if is_leaving(share, origin):
         return _leave(share, seen)
     form = form_of(seen.volume, drivers) if seen.volume is not None else None
@@ -151,9 +132,9 @@ def decide(
             "Submit again: a different name is used then.",
         )
     if not origin.is_ready or form is None:
-        return Wait(_unbound(seen) if origin.is_ready else "")
+        return Await(_unbound(seen) if origin.is_ready else "")
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is not None:
-        return Wait(f"PVC {share.claim_name} is being deleted there outside Quartermaster.")
+        return Await(f"PVC {share.claim_name} is being deleted there outside Quartermaster.")
     if seen.claim is not None and seen.claim.status.phase == BOUND:
         return Published()
     made = _trident(share, seen) if form is Form.TRIDENT else _static(seen)
@@ -182,7 +163,7 @@ def _static(seen: ShareObserved) -> Decision | None:
     was_bound = seen.own.spec.claim_ref is not None and seen.own.spec.claim_ref.uid
     if was_bound or seen.own.metadata.deletion_timestamp is not None:
         # Its PVC was deleted by others: a volume is bound only once.
-        return RemoveVolume(seen.own.uid) if not seen.own.metadata.deletion_timestamp else Wait()
+        return RemoveVolume(seen.own.uid) if not seen.own.metadata.deletion_timestamp else Await()
     return MakeClaim(Form.STATIC)
 
 
@@ -196,8 +177,8 @@ def _binding(share: CacheShare, origin: Origin, seen: ShareObserved, now: dateti
         )
     if waited > LATE_AFTER:
         late = f"Late: PVC {share.claim_name} is not bound yet."
-        return Wait(f"{late} {seen.obstacle}".strip())
-    return Wait()
+        return Await(f"{late} {seen.obstacle}".strip())
+    return Await()
 
 
 def _unbound(seen: ShareObserved) -> str:
@@ -210,25 +191,25 @@ def _leave(share: CacheShare, seen: ShareObserved) -> Decision:
     """Removes a share: the PVC first, then its volume, then what allowed it."""
     if seen.claim is not None:
         if seen.users:
-            return Wait(
+            return Await(
                 f"In namespace {share.namespace} it is mounted by {' and '.join(seen.users)}."
             )
         is_going = seen.claim.metadata.deletion_timestamp is not None
-        return Wait() if is_going else RemoveClaim(seen.claim.uid)
+        return Await() if is_going else RemoveClaim(seen.claim.uid)
     if seen.own is not None:
         is_going = seen.own.metadata.deletion_timestamp is not None
-        return Wait() if is_going else RemoveVolume(seen.own.uid)
+        return Await() if is_going else RemoveVolume(seen.own.uid)
     bound = seen.bound
     if bound is not None and bound.spec.persistent_volume_reclaim_policy != _RETAIN:
-        return Wait(f"Its PersistentVolume {bound.name} is still {bound.status.phase}.")
+        return Await(f"Its PersistentVolume {bound.name} is still {bound.status.phase}.")
     if seen.reference is not None:
         return Unrefer(seen.reference.uid)
     told = seen.source.metadata.annotations.get(labels.SHARED_TO, "") if seen.source else ""
     if share.namespace in told.split(","):
         return Forbid()
     if bound is None:
-        return Gone()
-    return Gone(
+        return Done()
+    return Done(
         f"PersistentVolume {bound.name} of namespace {share.namespace} is kept because its"
         " reclaimPolicy is Retain: an admin must delete it and its volume in Trident."
     )
@@ -239,11 +220,11 @@ def phase_after(share: CacheShare, decision: Decision) -> SharePhase:
     match decision:
         case Published():
             return SharePhase.READY
-        case Gone():
+        case Done():
             return SharePhase.FAILED if share.reason else SharePhase.GONE
         case Fail() | RemoveClaim() | Unrefer() | Forbid():
             return SharePhase.LEAVING
-        case Wait() | RemoveVolume() if share.reason or not share.is_wanted:
+        case Await() | RemoveVolume() if share.reason or not share.is_wanted:
             return SharePhase.LEAVING
         case _:
             return SharePhase.ASKED

@@ -14,9 +14,9 @@ from bot.datasets.caches.looking import look
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.tables import SWEEP
-from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import Wakeup
 from bot.volumes.pools import pool_sums
 

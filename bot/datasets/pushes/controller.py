@@ -1,16 +1,18 @@
 """Controller of pushes: mounts the source where the keys are, runs a Job, and cleans up."""
 
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session
+from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
-from bot.datasets.controller import SOON, ControllerContext
+from bot.datasets.controller import FIRST_LOOK
 from bot.datasets.job import Manifest
 from bot.datasets.push_tables import PUSH, Push, PushPhase
 from bot.datasets.pushes import restore_forms
@@ -20,79 +22,66 @@ from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.observing import observe
 from bot.datasets.pushes.recording import PushFindings, Ways, record
 from bot.datasets.pushes.restored import RestoredPart
-from bot.datasets.pushes.steps import (
-    AwaitDeletion,
-    Create,
-    Decision,
-    Delete,
-    Done,
-    Fail,
-    Make,
-    PushObserved,
-    Remove,
-    UpdateStatus,
-    Wait,
-)
+from bot.datasets.pushes.steps import AwaitDeletion, Decision, Make, PushObserved, Remove
 from bot.datasets.pushes.versions import Versions
-from bot.errors import ClusterError, StorageError
-from bot.reconcile.controller import Step, Trouble
-from bot.slack.messages import refresh_cards, refresh_interval
-
-_STARTING, _LONGEST = timedelta(seconds=10), timedelta(minutes=1)
-_SHOWN_ATTEMPTS = 2
+from bot.errors import StorageError
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
+from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
+from bot.slack.messages import refresh_interval
 
 
-class PushController:
+@dataclass(frozen=True)
+class PushRows:
+    """A push, and the share through which it reads a PVC, if there is one."""
+
+    push: Push
+    share: CacheShare | None
+
+
+class PushController(Reconciler[PushRows, PushObserved, Decision]):
     """Reconciles pushes; `makers` finds who wrote the pushed files."""
 
     kind = PUSH
+    table, phases = Push, PushPhase
 
-    def __init__(self, world: ControllerContext, makers: Makers) -> None:
-        self._world = world
-        self._ways = Ways(Versions(world.settings, world.words, makers), world.words)
+    def __init__(self, context: ControllerContext, makers: Makers) -> None:
+        super().__init__(context)
+        written = Versions(context.settings, context.format_command, makers)
+        self._ways = Ways(written, context.format_command)
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step for a push; OutsideError if the cluster or a store fails."""
-        rows = self._world.database.read(lambda session: _rows(session, row_id))
-        if rows is None or rows[0].is_cleared or rows[0].phase not in set(PushPhase):
-            return Step(None)
-        push, share = rows
-        now = self._world.clock.now()
-        cluster = self._world.cluster(push.cluster, "its pushes have ended")
-        look = observe(cluster, push)
-        claim = share.claim_name if share is not None else push.job_name
-        decision = self._act(cluster, push, claim, look, decide(push, share, look, now))
-        if isinstance(decision, Wait):
-            return Step(None)
-        found = PushFindings(decision, look, now)
-        return Step(
-            self._again(push, decision, now),
-            lambda session: record(session, row_id, found, self._ways),
-        )
+    @override
+    def load(self, session: Session, row_id: str) -> PushRows | None:
+        """The push and its share."""
+        push = self.known(session, row_id)
+        if push is None:
+            return None
+        share = session.get_one(CacheShare, push.share_id) if push.share_id else None
+        return PushRows(push, share)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
-        """Shows the failure on the card, from the second failed attempt on."""
-        push = session.get(Push, row_id)
-        if push is None or trouble.attempts < _SHOWN_ATTEMPTS:
-            return
-        if push.trouble != trouble.sentence:
-            push.trouble = trouble.sentence
-            session.add(push)
-            refresh_cards(session, push.subject, live=push.is_live)
+    @override
+    def observe(self, row: PushRows, now: datetime) -> PushObserved:
+        """The Job, what its pod has said, and what it reads."""
+        return observe(self._cluster(row.push), row.push)
 
-    def _act(
-        self, cluster: Cluster, push: Push, claim: str, look: PushObserved, decision: Decision
-    ) -> Decision:
-        """Carries out a decision and returns the one to record; `claim` is the PVC to read."""
+    @override
+    def decide(self, row: PushRows, observed: PushObserved, now: datetime) -> Decision:
+        """The next step of a push."""
+        return decide(row.push, row.share, observed, now)
+
+    @override
+    def act(self, row: PushRows, observed: PushObserved, decision: Decision) -> Decision:
+        """Creates or deletes the Job, or what it reads a snapshot through."""
+        push, cluster = row.push, self._cluster(row.push)
         match decision:
             case Create():
+                claim = row.share.claim_name if row.share is not None else push.job_name
                 body = self._job(push, claim, cluster.installation)
-                why = bounds.refusal(self._world.settings(), _use_of(push))
+                why = bounds.refusal(self._context.settings(), _use_of(push))
                 if why is not None:
                     return Fail(why.message, why.hint)
                 return _created(cluster, JOBS, body, push.namespace) or decision
             case Make(part):
-                body = self._part(cluster, push, look, part)
+                body = self._part(cluster, push, observed, part)
                 namespace = push.namespace if part.resource.namespaced else None
                 return _created(cluster, part.resource, body, namespace) or decision
             case Delete(uid):
@@ -104,6 +93,28 @@ class PushController:
                 pass
         return decision
 
+    @override
+    def record(self, session: Session, row: PushRows, found: PushFindings) -> None:
+        """Records the progress of the push, and its end."""
+        record(session, row.push.id, found, self._ways)
+
+    @override
+    def next_look(self, row: PushRows, found: PushFindings) -> datetime | None:
+        """While it copies, as often as its card may change."""
+        now = found.now
+        match found.decision:
+            case UpdateStatus(PushPhase.COPYING):
+                return now + self._context.database.read(refresh_interval)
+            case UpdateStatus() | AwaitDeletion():
+                return slower(row.push.since, now, FIRST_LOOK)
+            case Done():
+                return None
+            case _:
+                return now + SOON
+
+    def _cluster(self, push: Push) -> Cluster:
+        return self._context.cluster(push.cluster, "its pushes have ended")
+
     def _part(
         self, cluster: Cluster, push: Push, look: PushObserved, part: RestoredPart
     ) -> Manifest:
@@ -114,13 +125,13 @@ class PushController:
             if look.restored is None or look.restored.origin is None:
                 raise AssertionError("decided without what the driver made of the snapshot")
             return restore_forms.content_of(push, look.restored.origin, cluster.installation)
-        at = self._world.settings().clusters.get(push.cluster)
+        at = self._context.settings().clusters.get(push.cluster)
         mode = at.access_modes.get(push.storage_class) if at is not None else None
         found = cluster.list(STORAGE_CLASSES, fields=f"metadata.name={push.storage_class}")
         return restore_forms.claim_of(push, next(iter(found), None), mode, cluster.installation)
 
     def _job(self, push: Push, claim: str, installation: str) -> Manifest:
-        settings = self._world.settings()
+        settings = self._context.settings()
         if settings.datasets is None or push.store not in settings.stores:
             missing = "datasets" if settings.datasets is None else f"stores.{push.store}"
             raise StorageError(
@@ -129,39 +140,14 @@ class PushController:
             )
         return push_job(push, claim, settings.datasets, settings.stores, installation)
 
-    def _again(self, push: Push, decision: Decision, now: datetime) -> datetime | None:
-        """When to take the next step if no event wakes the row earlier."""
-        match decision:
-            case UpdateStatus(PushPhase.COPYING):
-                return now + self._world.database.read(refresh_interval)
-            case UpdateStatus() | AwaitDeletion():
-                return now + min(max(_STARTING, (now - push.since) / 10), _LONGEST)
-            case Done():
-                return None
-            case _:
-                return now + SOON
-
 
 def _created(
     cluster: Cluster, resource: Resource[Any], body: Manifest, namespace: str | None
 ) -> Decision | None:
     """Creates an object. If its name is taken, the next step finds out by what."""
-    try:
-        cluster.create(resource, body, namespace)
-    except ClusterError as error:
-        if error.is_final or error.reason == "OverQuota":
-            return Fail(error.message, error.hint)
-        if error.reason != "AlreadyExists":
-            raise
-    return None
+    refusal = create_once(cluster, resource, body, namespace, hopeless={"OverQuota"})
+    return Fail(refusal.message, refusal.hint) if refusal is not None else None
 
 
 def _use_of(push: Push) -> StoreUse:
     return StoreUse(push.team, push.store, push.target, is_writing=True)
-
-
-def _rows(session: Session, row_id: str) -> tuple[Push, CacheShare | None] | None:
-    push = session.get(Push, row_id)
-    if push is None:
-        return None
-    return push, session.get_one(CacheShare, push.share_id) if push.share_id else None

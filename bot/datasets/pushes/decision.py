@@ -16,19 +16,14 @@ from bot.datasets.pushes.steps import (
     STARTS_WITHIN,
     AwaitDeletion,
     Close,
-    Create,
     Decision,
-    Delete,
-    Done,
-    Fail,
     Pushed,
     PushObserved,
     Recreate,
-    UpdateStatus,
-    Wait,
 )
 from bot.datasets.saying import Said
 from bot.durations import format_duration
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 
 
 def decide(push: Push, share: CacheShare | None, look: PushObserved, now: datetime) -> Decision:

@@ -12,33 +12,18 @@ from bot.datasets.caches.tables import CacheShare
 from bot.datasets.push_tables import PUSH, Push, PushPhase
 from bot.datasets.pushes import notes
 from bot.datasets.pushes.decision import is_late
-from bot.datasets.pushes.steps import (
-    AwaitDeletion,
-    Close,
-    Decision,
-    Delete,
-    Done,
-    Fail,
-    Pushed,
-    PushObserved,
-    Recreate,
-    UpdateStatus,
-)
+from bot.datasets.pushes.steps import AwaitDeletion, Close, Decision, Pushed, PushObserved, Recreate
 from bot.datasets.pushes.versions import Versions
 from bot.datasets.saying import Said
 from bot.masking import hide_secrets
+from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus
+from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
 
 
-@dataclass(frozen=True)
-class PushFindings:
-    """A decision, and the observation that it was based on."""
-
-    decision: Decision
-    look: PushObserved
-    now: datetime
+PushFindings = Findings[Decision, PushObserved]
 
 
 @dataclass(frozen=True)
@@ -55,11 +40,11 @@ def record(session: Session, row_id: str, found: PushFindings, ways: Ways) -> No
     if push is None:
         return
     before = _shown(push)
-    seen = found.look.seen
+    seen = found.observed.seen
     is_going = isinstance(found.decision, Delete)
     if seen.job is not None and not seen.is_taken and push.is_live and not is_going:
         push.job_uid = seen.job.uid
-    restored = found.look.restored
+    restored = found.observed.restored
     if restored is not None and restored.claim is not None:
         push.volume_name = restored.claim.spec.volume_name or push.volume_name
     push.trouble = ""
@@ -99,8 +84,8 @@ def _apply(session: Session, push: Push, found: PushFindings) -> None:
             pass
 
 
-def _follow(push: Push, follow: UpdateStatus, found: PushFindings) -> None:
-    seen = found.look.seen
+def _follow(push: Push, follow: UpdateStatus[PushPhase], found: PushFindings) -> None:
+    seen = found.observed.seen
     if follow.phase is not PushPhase(push.phase):
         push.phase, push.since = follow.phase, found.now
         if follow.phase is PushPhase.COPYING:
@@ -120,14 +105,14 @@ def _follow(push: Push, follow: UpdateStatus, found: PushFindings) -> None:
 
 def _push(push: Push, said: Said, found: PushFindings) -> None:
     push.phase = PushPhase.PUSHED
-    push.started_at = push.started_at or found.look.seen.started_at
+    push.started_at = push.started_at or found.observed.seen.started_at
     push.files_total, push.bytes_total = said.objects, said.bytes
     push.files_done, push.bytes_done = said.objects, said.bytes
     push.copied_files, push.copied_bytes = said.copied_files, said.copied_bytes
     push.verified_by = dict(said.verified_by)
     push.verified_bytes = dict(said.verified_bytes)
     push.links, push.others = said.links.count, said.others
-    job = found.look.seen.job
+    job = found.observed.seen.job
     _end(push, (job.status.completion_time if job is not None else None) or found.now)
 
 

@@ -10,13 +10,11 @@ from bot.datasets.pushes.steps import (
     STARTS_WITHIN,
     AwaitDeletion,
     Decision,
-    Done,
-    Fail,
     Make,
     Remove,
-    UpdateStatus,
 )
 from bot.durations import format_duration
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
 
 _RETAIN = "Retain"
 

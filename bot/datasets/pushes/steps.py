@@ -1,12 +1,13 @@
 """The decisions for a push, and the observation they are based on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.datasets.decision import SurveyObserved
 from bot.datasets.push_tables import PushPhase
 from bot.datasets.pushes.restored import Restored, RestoredPart
 from bot.datasets.saying import Said
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 
 # A volume and a pod start within minutes, or never without intervention.
 LATE_AFTER = timedelta(minutes=15)
@@ -33,28 +34,10 @@ class PushObserved:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """There is nothing left to do."""
-
-
-@dataclass(frozen=True)
 class Make:
     """Create one of the objects through which a snapshot is read."""
 
     part: RestoredPart
-
-
-@dataclass(frozen=True)
-class Create:
-    """Create the Job."""
-
-
-@dataclass(frozen=True)
-class UpdateStatus:
-    """The push continues; update its phase and progress."""
-
-    phase: PushPhase
-    obstacle: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,22 +53,6 @@ class Pushed:
     """Every file is in the store and verified."""
 
     said: Said
-
-
-@dataclass(frozen=True)
-class Fail:
-    """The push failed; `reason` and `unblock` are sentences: why, and what to do."""
-
-    reason: str
-    unblock: str = ""
-    keys: tuple[str, ...] = field(default=())
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Delete the Job: the push has ended, or needs another one."""
-
-    uid: str
 
 
 @dataclass(frozen=True)
@@ -108,14 +75,7 @@ class AwaitDeletion:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Done:
-    """All its objects are deleted, except a volume that its class retains."""
-
-    retained: str = ""
-
-
 Decision = (
-    Wait | Make | Create | UpdateStatus | Recreate | Pushed | Fail | Delete | Remove | Close
-    | AwaitDeletion | Done
+    Wait | Make | Create | UpdateStatus[PushPhase] | Recreate | Pushed | Fail | Delete | Remove
+    | Close | AwaitDeletion | Done
 )  # fmt: skip

@@ -1,20 +1,15 @@
 """The controller of changes: plans them, applies them when approved, reverts them in time."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from sqlmodel import Session
+from typing_extensions import override
 
-from bot.access import Access
-from bot.approvals import Approval, ApprovalPhase, Approvals
-from bot.clock import Clock
-from bot.cluster.cluster import Cluster
-from bot.config import Settings
-from bot.database.database import Database
+from bot.approvals import ApprovalPhase
+from bot.approvals.context import ApprovalContext
 from bot.errors import StorageError
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.frame import ControllerContext, RowController
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.changes import keeping, notes, recording
 from bot.volumes.changes.acts import (
@@ -38,7 +33,6 @@ from bot.volumes.changes.trident import record_of, state_of_telling
 from bot.volumes.operations import Operations, Progress
 from bot.volumes.repair_tables import Repair
 
-_WORTH_SAYING = 2
 _MISSING = 404
 _DEADLINE_SECONDS = 20.0  # a step has 30 s, and Trident is asked in it, too
 _ENDS = {
@@ -48,64 +42,31 @@ _ENDS = {
 }
 
 
-class ReadAnew(Protocol):
-    """Reads people from Slack at once, before an approval of theirs is used."""
-
-    def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
-        """Updates what is known of them; raises OutsideError if Slack does not answer."""
-        ...
-
-
-@dataclass(frozen=True)
-class ApprovalContext:
-    """What controllers need to request and use approvals."""
-
-    database: Database
-    clock: Clock
-    access: Access
-    approvals: Approvals
-    read_anew: ReadAnew
-
-    def request(self, kind: str, row_id: str) -> Approval | None:
-        """The newest approval request of a row."""
-        return self.database.read(lambda session: self.approvals.of(session, kind, row_id))
-
-    def read_deciders(self, approval: Approval) -> None:
-        """Reads the current approvers; raises OutsideError if Slack does not answer."""
-        users, groups = self.database.read(
-            lambda session: self.approvals.concerned(session, approval)
-        )
-        self.read_anew(approval.workspace_id, users, groups)
-
-
-class VolumeChangeController:
+class VolumeChangeController(RowController[VolumeChange]):
     """Reconciles changes of volumes; a step makes at most one request that changes Azure."""
 
     kind = CHANGE
+    table = VolumeChange
 
     def __init__(
-        self,
-        files: NetAppFiles,
-        deciding: ApprovalContext,
-        clusters: Mapping[str, Cluster],
-        settings: Callable[[], Settings],
+        self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
     ) -> None:
+        super().__init__(context)
+        self._approvals = approvals
         self._files = files
-        self._world = deciding
-        self._clusters = clusters
-        self._settings = settings
         self._operations = Operations(files)
-        self._beginning = Beginning(settings, deciding.access, deciding.approvals)
+        self._beginning = Beginning(context.settings, approvals.access, approvals.approvals)
 
-    def step(self, row_id: str) -> Step:
-        """Takes the next step of a change; raises StorageError if Azure does not answer."""
-        world = self._world
-        row = world.database.read(lambda session: session.get(VolumeChange, row_id))
-        if row is None or not row.is_live:
-            return Step(None)
-        now = world.clock.now()
+    @override
+    def load(self, session: Session, row_id: str) -> VolumeChange | None:
+        row = session.get(VolumeChange, row_id)
+        return row if row is not None and row.is_live else None
+
+    @override
+    def reconcile(self, row: VolumeChange, now: datetime) -> Step:
+        """Takes the next step of a change."""
         if row.boosted_id and self._is_in_vain(row, now):
-            return Step(now, lambda session: self._beginning.give_up(session, row_id, now))
+            return Step(now, lambda session: self._beginning.give_up(session, row.id, now))
         match row.phase:
             case ChangePhase.CHECKING:
                 return self._check(row, now)
@@ -118,10 +79,11 @@ class VolumeChangeController:
             case _:
                 return Step(None)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Shows on the card why steps fail, from the second failure on."""
         row = session.get(VolumeChange, row_id)
-        if row is not None and row.is_live and trouble.attempts >= _WORTH_SAYING:
+        if row is not None and row.is_live and trouble.is_lasting:
             row.trouble = trouble.sentence
             notes.refresh(session, row, live=True)
 
@@ -129,20 +91,20 @@ class VolumeChangeController:
         """Whether the fill of a boost has ended before the boost started."""
         if row.phase not in {ChangePhase.CHECKING, ChangePhase.ASKED, ChangePhase.APPROVED}:
             return False
-        return not self._world.database.read(lambda session: keeping.kept(session, row, now))
+        return not self._context.database.read(lambda session: keeping.kept(session, row, now))
 
     def _check(self, row: VolumeChange, now: datetime) -> Step:
         """Reads the current state, records the plan and requests approval if needed."""
-        volume = self._beginning.volume_of(row, self._clusters)
+        volume = self._beginning.volume_of(row, self._context.clusters)
         estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
-        record = record_of(self._clusters.get(row.cluster), self._files.configured, volume)
+        record = record_of(self._context.clusters.get(row.cluster), self._files.configured, volume)
         seen = ChangeObserved(volume, estate, record)
         return Step(now + SOON, lambda session: self._beginning.record(session, row.id, seen, now))
 
     def _decided(self, row: VolumeChange, now: datetime) -> Step:
         """Uses an approval, after reading the current approvers."""
-        approval = self._world.request(CHANGE, row.id)
-        if approval is None or approval.phase == ApprovalPhase.ASKED:
+        approval = self._approvals.decided(CHANGE, row.id)
+        if approval is None:
             return Step(None)
         phase = _ENDS.get(ApprovalPhase(approval.phase))
         if phase is not None:
@@ -150,20 +112,19 @@ class VolumeChangeController:
             return Step(
                 None, lambda session: recording.not_begun(session, row.id, phase, note, now)
             )
-        self._world.read_deciders(approval)
         return Step(now, lambda session: self._beginning.spend(session, row.id, now))
 
     def _wait(self, row: VolumeChange, now: datetime) -> Step:
         """Begins an approved change when its pools are free; reverts one when it is due."""
-        moment = recording.due_at(row, self._settings(), now)
+        moment = recording.due_at(row, self._context.settings(), now)
         if moment > now:
             return Step(moment, lambda session: recording.wait_until(session, row.id, moment))
-        settings, beginning = self._settings(), self._beginning
+        settings, beginning = self._context.settings(), self._beginning
         if row.phase == ChangePhase.APPROVED and row.trouble:
             # It has waited, and who approved it may have lost the right meanwhile.
-            approval = self._world.request(CHANGE, row.id)
+            approval = self._approvals.request(CHANGE, row.id)
             if approval is not None:
-                self._world.read_deciders(approval)
+                self._approvals.read_deciders(approval)
         return Step(
             now + recording.PATIENCE,
             lambda session: beginning.set_out(session, row.id, settings, now),
@@ -175,7 +136,8 @@ class VolumeChangeController:
         way = acts(row)
         if row.position >= len(way):
             return Step(
-                now, lambda session: recording.arrive(session, row.id, self._settings(), now)
+                now,
+                lambda session: recording.arrive(session, row.id, self._context.settings(), now),
             )
         act = way[row.position]
         following = self._next(row, act, now)
@@ -223,7 +185,7 @@ class VolumeChangeController:
     def _repair(self, row: VolumeChange) -> Repair | None:
         if row.repair_id is None:
             return None
-        return self._world.database.read(lambda session: session.get(Repair, row.repair_id))
+        return self._context.database.read(lambda session: session.get(Repair, row.repair_id))
 
     def _send(self, row: VolumeChange, act: Act, send: Send, now: datetime) -> tuple[str, Next]:
         """Requests the act from Azure; returns the operation's URL, or what a refusal leads to."""

@@ -10,7 +10,7 @@ from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.config import Settings, Store
 from bot.database.database import Database, Session
-from bot.datasets.controller import ControllerContext, VersionController
+from bot.datasets.controller import VersionController
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
@@ -86,8 +86,7 @@ class Rig(Ground):
 
     def restart(self) -> None:
         """A new process on the same database."""
-        parts = (self.database, self.clock, self.settings, self.clusters, self.words)
-        self.controller = VersionController(ControllerContext(*parts))
+        self.controller = VersionController(self.context)
         self.loop = Loop(self.database, self.clock, [self.controller])
 
     def finds(self, digest: str) -> None:

@@ -8,13 +8,14 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.approvals import ApprovalController, Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.config import Settings
 from bot.database.database import Database
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.slack.messages import Renderer
-from bot.snapshots.controller import ControllerContext
-from bot.snapshots.revert_controller import Deciders, RevertController
+from bot.snapshots.revert_controller import RevertController
 from bot.snapshots.revert_renderer import RevertRenderer
 from bot.snapshots.revert_tables import REVERT, Revert
 from bot.snapshots.reverting import RevertService
@@ -63,7 +64,9 @@ class InPlace(Rig):
     @override
     def controllers(self, world: ControllerContext) -> list[Controller]:
         self.approvals = Approvals(self.settings, self.access)
-        deciders = Deciders(self.approvals, self._asks_anew)
+        deciders = ApprovalContext(
+            self.database, self.clock, self.access, self.approvals, self._asks_anew
+        )
         deciding = ApprovalController(self.database, self.clock, self.settings, self.approvals)
         return [*super().controllers(world), deciding, RevertController(world, deciders)]
 

@@ -20,11 +20,12 @@ from bot.database.database import Database, Session
 from bot.people import Person
 from bot.reconcile import due
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.card import Card, Reply
 from bot.slack.messages import Renderer
 from bot.slack.text import as_text
-from bot.snapshots.controller import ControllerContext, SnapshotController
+from bot.snapshots.controller import SnapshotController
 from bot.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.restore_renderer import RestoreRenderer
@@ -98,8 +99,7 @@ class Rig(Ground):
 
     def restart(self) -> None:
         """A new process on the same database."""
-        parts = (self.database, self.clock, self.settings, self.clusters, self.words)
-        world = ControllerContext(*parts)
+        world = self.context
         self.taking, self.making = SnapshotController(world), RestoreController(world)
         self.schedules = ScheduleController(world)
         self.loop = Loop(self.database, self.clock, self.controllers(world))

@@ -13,7 +13,6 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, UserError
 from bot.reconcile.loop import Loop
-from bot.snapshots.controller import ControllerContext
 from bot.snapshots.schedule_controller import ScheduleController
 from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.scheduling import ScheduleRequest
@@ -94,8 +93,7 @@ def test_each_night_has_one_snapshot(rig: Rig) -> None:
 
 def test_two_bots_take_each_slot_once(rig: Rig) -> None:
     schedule(rig, "*/30 * * * *")
-    parts = (rig.database, rig.clock, rig.settings, rig.clusters, rig.words)
-    other = Loop(rig.database, rig.clock, [ScheduleController(ControllerContext(*parts))])
+    other = Loop(rig.database, rig.clock, [ScheduleController(rig.context)])
     asleep(rig, START + timedelta(minutes=31))
     for loop in (rig.loop, other, rig.loop, other):
         loop.run_due()

@@ -14,7 +14,6 @@ from bot.reconcile.wakeups import Wakeup
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.parameters import Reference
 from bot.snapshots import finding
-from bot.snapshots.controller import ControllerContext as SnapshotWorld
 from bot.snapshots.controller import SnapshotController
 from bot.snapshots.restore_controller import RestoreController
 from bot.snapshots.service import SnapshotService
@@ -42,8 +41,7 @@ class SnapshotRig(Rig):
     @override
     def restart(self) -> None:
         super().restart()
-        parts = (self.database, self.clock, self.settings, self.clusters, self.words)
-        world = SnapshotWorld(*parts)
+        world = self.context
         self.taking, self.making = SnapshotController(world), RestoreController(world)
         self.loop = Loop(self.database, self.clock, [self.controller, self.taking, self.making])
 

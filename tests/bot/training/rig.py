@@ -23,7 +23,7 @@ from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training.controller import ControllerContext, RunController
+from bot.training.controller import RunCollaborators, RunController
 from bot.training.follow_controller import LogFollowController
 from bot.training.follow_service import FollowService
 from bot.training.log_reads import LogReads
@@ -102,11 +102,10 @@ class Rig(Ground):
 
     def restart(self) -> None:
         """A new process on the same database."""
-        parts = (self.database, self.clock, self.settings, self.clusters, self.engines.of)
-        self.controller = RunController(
-            ControllerContext(*parts, self.words, self.scaling.again, self.run_snapshots)
-        )
-        removals = RemovalController(self.database, self.clock, self.clusters)
+        context = self.context
+        others = RunCollaborators(self.engines.of, self.scaling.again, self.run_snapshots)
+        self.controller = RunController(context, others)
+        removals = RemovalController(context)
         logs = LogReads(self.database, self.clusters)
         follows = LogFollowController(self.database, self.clock, self.access, logs)
         self.loop = Loop(self.database, self.clock, [self.controller, removals, follows])

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.cluster.resources import JOBS, SECRETS, SERVICES
+from bot.reconcile.decisions import Wait
 from bot.training.acting import act
 from bot.training.decision import (
     Await,
@@ -15,7 +16,6 @@ from bot.training.decision import (
     Prepare,
     RunObserved,
     UpdateStatus,
-    Wait,
     decide,
 )
 from bot.training.kinds.fate import root_of

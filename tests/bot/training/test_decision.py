@@ -10,16 +10,15 @@ from bot.cluster.answers import decode
 from bot.cluster.objects import Pod
 from bot.cluster.operators import KubeflowJob
 from bot.cluster.resources import MPIJOBS
+from bot.reconcile.decisions import Create, Wait
 from bot.training.decision import (
     Await,
-    Create,
     Decision,
     Delete,
     End,
     Prepare,
     RunObserved,
     UpdateStatus,
-    Wait,
     decide,
     is_late,
     vanished,

@@ -8,13 +8,13 @@ from typing_extensions import override
 
 from bot.access import Caller
 from bot.approvals import ApprovalController, Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.config import Settings
 from bot.database.database import Database
 from bot.people import Person
 from bot.reconcile.controller import Controller
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.changes.controller import ApprovalContext
 from bot.volumes.parts import controllers
 from bot.volumes.reads import VolumeReads
 from bot.volumes.repair import RepairService
@@ -52,7 +52,7 @@ class Workshop(Rig):
             self.database, self.clock, self.access, self.approvals, self._read_anew
         )
         deciding = ApprovalController(self.database, self.clock, self.settings, self.approvals)
-        return [*controllers(self.files, people, self.clusters, self.settings), deciding]
+        return [*controllers(self.context, people, self.files), deciding]
 
     def _read_anew(self, _workspace: str, users: Any, _groups: Any) -> None:
         self.asked_anew.append(tuple(users))

@@ -7,6 +7,7 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.approvals import ApprovalController, Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.audit import Actor
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
@@ -20,7 +21,7 @@ from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.changes.tables import CHANGE, VolumeChange
@@ -116,7 +117,7 @@ class Boosting(Filling):
             self.controller,
             self.keeper,
             PoolController(self.clock, files, self.settings, self.clusters),
-            VolumeChangeController(files, deciding, self.clusters, self.settings),
+            VolumeChangeController(self.context, deciding, files),
             ApprovalController(self.database, self.clock, self.settings, approvals),
         ]
         self.do(due.free_all)

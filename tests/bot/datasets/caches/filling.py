@@ -17,7 +17,7 @@ from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import ControllerContext, VersionController
+from bot.datasets.controller import VersionController
 from bot.datasets.finding import Reference
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -75,9 +75,7 @@ class Filling(Rig):
 
     @override
     def restart(self) -> None:
-        world = ControllerContext(
-            self.database, self.clock, self.settings, self.clusters, self.words
-        )
+        world = self.context
         self.controller = VersionController(world)
         self.keeper = CacheController(world)
         self.loop = Loop(self.database, self.clock, [self.controller, self.keeper])

@@ -8,7 +8,6 @@ from bot.database.database import Database
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.tables import Cache
-from bot.datasets.controller import ControllerContext
 from bot.datasets.fsx.tables import Import
 from bot.reconcile.loop import Loop
 from playground.fsx.estate import Lustre
@@ -43,9 +42,7 @@ class Importing(Filling):
     @override
     def restart(self) -> None:
         """The bot is started anew."""
-        world = ControllerContext(
-            self.database, self.clock, self.settings, self.clusters, self.words
-        )
+        world = self.context
         self.keeper = CacheController(world)
         self.loop = Loop(self.database, self.clock, [self.keeper, ShareController(world)])
 

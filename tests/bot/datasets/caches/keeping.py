@@ -20,9 +20,9 @@ from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.sweep import look_through
 from bot.datasets.caches.sweeping import SweepController
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
-from bot.datasets.controller import ControllerContext
 from bot.reconcile import due
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
@@ -108,7 +108,7 @@ class Keeping(Ground):
 
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, settings())
-        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
+        world = self.context
         controllers = (Evicting(world), Leaving(world), SweepController(world))
         self.loop = Loop(database, self.clock, controllers)
         self._offsets = Random(23)  # noqa: S311 - what is repeated is no secret

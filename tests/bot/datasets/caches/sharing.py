@@ -13,7 +13,6 @@ from bot.datasets.caches import shares
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
-from bot.datasets.controller import ControllerContext
 from bot.datasets.tables import lane
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -37,9 +36,7 @@ class Sharing(Ground):
 
     def restart(self) -> None:
         """A new process on the same database."""
-        world = ControllerContext(
-            self.database, self.clock, self.settings, self.clusters, self.words
-        )
+        world = self.context
         self.controller = ShareController(world)
         self.loop = Loop(self.database, self.clock, [self.controller])
 

@@ -13,7 +13,6 @@ from bot.database.database import Database
 from bot.datasets.caches.fsx_orphans import FsxOrphans
 from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Cache, CachePhase
-from bot.datasets.controller import ControllerContext
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
@@ -36,7 +35,7 @@ class Linked(Leftovers):
         )
         slack = policy.slack.model_copy(update={"admin_channel": "C0ADMINS"})
         self.policy = policy.model_copy(update={"slack": slack})
-        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
+        world = self.context
         controller = OrphanController(world, [FsxOrphans(database, self.settings)])
         self.searching = Loop(database, self.clock, [controller])
 

@@ -10,7 +10,6 @@ from bot.cluster.cluster import Cluster
 from bot.database.database import Database
 from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Orphan
-from bot.datasets.controller import ControllerContext
 from bot.errors import StorageError
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.test_orphans import Leftovers
@@ -61,7 +60,7 @@ class Clouded(Leftovers):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.cloud = Cloud({"vol-1": 2**40})
-        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
+        world = self.context
         self.searching = Loop(database, self.clock, [OrphanController(world, [self.cloud])])
 
 

@@ -13,7 +13,6 @@ from bot.database.database import Database
 from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.tables import CachePhase, Orphan
 from bot.datasets.caches.usage import UsageService
-from bot.datasets.controller import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.cluster.story import storage_class
@@ -31,7 +30,7 @@ class Leftovers(Keeping):
         super().__init__(database, outside)
         slack = self.policy.slack.model_copy(update={"admin_channel": "C0ADMINS"})
         self.policy = self.policy.model_copy(update={"slack": slack})
-        world = ControllerContext(database, self.clock, self.settings, self.clusters, self.words)
+        world = self.context
         self.searching = Loop(database, self.clock, [OrphanController(world)])
         self.usage = UsageService(self.settings, self.clusters)
 

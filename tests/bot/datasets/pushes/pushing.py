@@ -21,7 +21,7 @@ from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.datasets.caches.share_controller import ShareController
 from bot.datasets.caches.share_watching import ShareEar
-from bot.datasets.controller import ControllerContext, VersionController
+from bot.datasets.controller import VersionController
 from bot.datasets.push_tables import Push
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.plan import PushRequest
@@ -73,9 +73,7 @@ class Pushing(Rig):
 
     @override
     def restart(self) -> None:
-        world = ControllerContext(
-            self.database, self.clock, self.settings, self.clusters, self.words
-        )
+        world = self.context
         pushes = PushController(world, makers_of)
         keepers = (VersionController(world), ShareController(world), pushes)
         self.loop = Loop(self.database, self.clock, keepers)

@@ -10,6 +10,7 @@ from sqlmodel import Session, col, select
 
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.cluster.claims import (
     TRIDENT,
     ClaimReference,
@@ -28,12 +29,13 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.people import Person
 from bot.reconcile import due
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.changes.controller import ApprovalContext, VolumeChangeController
+from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.plan import ChangePlan
 from bot.volumes.changes.question import question
 from bot.volumes.changes.renderer import ChangeRenderer
@@ -117,11 +119,14 @@ class Rig:
         deciding = ApprovalContext(
             self.database, self.clock, self.access, self.approvals, self.slack_tells
         )
+        context = ControllerContext(
+            self.database, self.clock, self.settings, self.clusters, lambda text: f"/{text}"
+        )
         return Loop(
             self.database,
             self.clock,
             [
-                VolumeChangeController(files, deciding, self.clusters, self.settings),
+                VolumeChangeController(context, deciding, files),
                 ApprovalController(self.database, self.clock, self.settings, self.approvals),
             ],
         )
