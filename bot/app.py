@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals
-from bot.approvals.context import ApprovalContext
+from bot.approvals.context import ApprovalContext, ReadAnew
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.following import Following
@@ -40,7 +40,7 @@ from bot.gpus.sampling import SampleController, sample_all
 from bot.gpus.service import GpuService
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
-from bot.quotas.override_controller import OverrideCollaborators, OverrideController, ReadAnew
+from bot.quotas.override_controller import OverrideController
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.watching import QueueChanges, recover
@@ -159,16 +159,13 @@ class Application:
             database, clock, self.settings, clusters, self.registry.slash.of
         )
         of_runs = RunCollaborators(self.engines.of, self.scaling.again, self.run_snapshots)
-        neighbours = OverrideCollaborators(RunStopping(self.training), read_anew)
         deciding = ApprovalContext(database, clock, self.access, self.approvals, read_anew)
         return (
             RunController(context, of_runs),
             RemovalController(context),
             LogFollowController(database, clock, self.access, LogReads(database, clusters)),
             QuotaController(database, clock, self.engines),
-            OverrideController(
-                database, clock, self.settings, self.engines, self.approvals, neighbours
-            ),
+            OverrideController(context, deciding, self.engines, RunStopping(self.training)),
             ApprovalController(database, clock, self.settings, self.approvals),
             UseController(database, clock, self.settings, self.idling),
             SampleController(database, clock, self.settings, clusters, self.engines.of),

@@ -10,14 +10,14 @@ ALL = (*CODE, "tests", "benchmarks")
 SAYS_NOTHING = {"base", "common", "helpers", "manager", "misc", "utils"}
 GUARDS = {
     "bot/cluster/watch.py",  # a watch that dies leaves the view to grow old
-    "bot/controller.py",  # a poison row must not stop the next one
+    "bot/reconcile/loop.py",  # a poison row must not stop the next one
+    "bot/reconcile/wakeups.py",  # a change that one area cannot read concerns others too
     "bot/slack/answers.py",  # a read after the acknowledgement ends with a reference too
     "bot/slack/relay.py",  # a thread outlives its task, and who asked for that is told
     "bot/slack/sender.py",  # nor one message the others
     "bot/slack/sockets.py",  # one connection is followed by another
     "bot/threads.py",  # a thread outlives what one pass raises, and work what other work raises
     "bot/tried.py",  # kept, and raised anew where the result is asked for
-    "bot/wakeups.py",  # a change that one area cannot read concerns others too
     "handlers/desk.py",  # the person reads a reference, the log has the traceback
     "jobs/timetable.py",  # a broken job must not stop the others
 }

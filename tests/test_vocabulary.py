@@ -12,8 +12,6 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 # A reader who meets a class's name has at most this many modules to look it up in.
 MOST_MODULES = 3
-# What reconcilers decide has one name in all of them; each has its own fields.
-DECISIONS = {"Wait", "Done", "Fail", "Create", "Delete", "UpdateStatus"}
 RETIRED_NAMES = re.compile(
     r"\b_?(Desk|Ear|Courtesy|Turns|Relay|Reception|Fate|Quarrel|Dress|Stranger|Mishap|Detour|Spot"
     r"|Furnish|Linger|Wish|Look|Sight|World|tried|troubled|hurry|give_way|say_once|companions"
@@ -30,11 +28,7 @@ def test_no_class_name_is_used_everywhere() -> None:
         for node in _tree(path).body:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(_shown(path))
-    assert {
-        name: found
-        for name, found in places.items()
-        if len(found) > MOST_MODULES and name not in DECISIONS
-    } == {}
+    assert {name: found for name, found in places.items() if len(found) > MOST_MODULES} == {}
 
 
 def test_names_are_those_of_the_field() -> None:

@@ -23,14 +23,14 @@ from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 
 
-def controllers(world: ControllerContext, makers: Makers) -> tuple[Controller, ...]:
+def controllers(context: ControllerContext, makers: Makers) -> tuple[Controller, ...]:
     """The controllers; `makers` finds who wrote the files of a push."""
     return (
-        VersionController(world),
-        CacheController(world),
-        ShareController(world),
-        PushController(world, makers),
-        SweepController(world),
+        VersionController(context),
+        CacheController(context),
+        ShareController(context),
+        PushController(context, makers),
+        SweepController(context),
     )
 
 

@@ -5,13 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.approvals import Approval, ApprovalPhase
 from bot.quotas.tables import Mode, Override, OverridePhase, QuotaAdjustment
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Nothing to do until that time, or until the row is woken."""
-
-    until: datetime | None
+from bot.reconcile.decisions import Wait
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ def decide(state: State, now: datetime) -> Move:
         case OverridePhase.ENDING:
             return _switch_off(state)
         case _:
-            return Wait(None)
+            return Wait()
 
 
 def _when_asked(state: State) -> Move:
@@ -81,7 +75,7 @@ def _when_asked(state: State) -> Move:
         case ApprovalPhase.VOIDED:
             return Become(OverridePhase.FAILED)
         case _:
-            return Wait(None)
+            return Wait()
 
 
 def _when_active(state: State, now: datetime) -> Move:
@@ -110,7 +104,7 @@ def _switch_off(state: State) -> Move:
         if leg.is_on:
             return Apply(leg.position, on=False)
         if not leg.is_settled:
-            return Wait(None)
+            return Wait()
     return Become(OverridePhase.REVOKED if state.row.revoked_at else OverridePhase.ENDED)
 
 

@@ -1,17 +1,16 @@
 """Takes overrides from their request to their end, one change at a time."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import select
 from sqlmodel import col
+from typing_extensions import override
 
-from bot.approvals import Approval, Approvals
-from bot.clock import Clock
-from bot.config import Settings
-from bot.database.database import Database, Session
+from bot.approvals import Approval
+from bot.approvals.context import ApprovalContext
+from bot.database.database import Session
 from bot.errors import ConflictError
 from bot.quotas import telling
 from bot.quotas.beginning import (
@@ -24,7 +23,7 @@ from bot.quotas.beginning import (
     switch_first,
 )
 from bot.quotas.controller import engine_of
-from bot.quotas.course import Apply, Become, Begin, Move, Notice, State, Wait, decide
+from bot.quotas.course import Apply, Become, Begin, Move, Notice, State, decide
 from bot.quotas.effect import above_quota
 from bot.quotas.engine import ZERO
 from bot.quotas.engines import Engines
@@ -43,7 +42,9 @@ from bot.quotas.tables import (
     subject_of,
 )
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.decisions import Wait
 from bot.reconcile.due import wake
+from bot.reconcile.frame import ControllerContext, RowController
 from bot.slack.messages import refresh_cards
 
 _WORTH_SAYING = 3
@@ -59,62 +60,50 @@ class Stopping(Protocol):
         ...
 
 
-class ReadAnew(Protocol):
-    """Rereads people from Slack before their approval is acted upon."""
+class OverrideController(RowController[State]):
+    """Starts overrides when approved, ends them in time, and notifies their requesters.
 
-    def __call__(self, workspace_id: str, users: Iterable[str], groups: Iterable[str], /) -> None:
-        """Rereads these users and user groups; OutsideError if Slack does not answer."""
-        ...
-
-
-@dataclass(frozen=True)
-class OverrideCollaborators:
-    """What overrides need besides the cluster."""
-
-    stopping: Stopping
-    read_anew: ReadAnew
-
-
-class OverrideController:
-    """Starts overrides when approved, ends them in time, and notifies their requesters."""
+    A decision is made again in the transaction that carries it out: it changes rows alone.
+    """
 
     kind = OVERRIDE
+    table = Override
 
     def __init__(
         self,
-        database: Database,
-        clock: Clock,
-        settings: Callable[[], Settings],
+        context: ControllerContext,
+        approvals: ApprovalContext,
         engines: Engines,
-        approvals: Approvals,
-        neighbours: OverrideCollaborators,
+        stopping: Stopping,
     ) -> None:
-        self._database = database
-        self._clock = clock
-        self._settings = settings
+        super().__init__(context)
+        self._deciding = approvals
+        self._approvals = approvals.approvals
         self._engines = engines
-        self._approvals = approvals
-        self._neighbours = neighbours
+        self._stopping = stopping
 
-    def step(self, row_id: str) -> Step:
+    @override
+    def load(self, session: Session, row_id: str) -> State | None:
+        return self._load(session, row_id)
+
+    @override
+    def reconcile(self, row: State, now: datetime) -> Step:
         """Makes the next change; only a start reads cluster and approvers first."""
-        now = self._clock.now()
-        state = self._database.read(lambda session: self._load(session, row_id))
-        if state is None:
-            return Step(None)
-        move = decide(state, now)
+        override_id = row.row.id
+        move = decide(row, now)
         if isinstance(move, Wait):
             return Step(move.until)
-        looks = self._looked_at(state) if isinstance(move, Begin) else ()
+        looks = self._looked_at(row) if isinstance(move, Begin) else ()
 
         def save(session: Session) -> None:
-            fresh = self._load(session, row_id)
+            fresh = self._load(session, override_id)
             if fresh is not None and decide(fresh, now) == move:
                 self._make(session, fresh, move, looks, now)
 
         return Step(now, save)
 
-    def on_failure(self, session: Session, row_id: str, trouble: Trouble) -> None:
+    @override
+    def on_failure(self, session: Session, row_id: str, trouble: Trouble, /) -> None:
         """Shows an error on the card once it has occurred several times."""
         row = session.get(Override, row_id)
         if row is not None and trouble.attempts >= _WORTH_SAYING:
@@ -125,7 +114,7 @@ class OverrideController:
         row = session.get(Override, row_id)
         if row is None:
             return None
-        quotas = self._settings().quotas
+        quotas = self._context.settings().quotas
         legs = session.scalars(
             select(QuotaAdjustment)
             .where(col(QuotaAdjustment.override_id) == row_id)
@@ -139,11 +128,8 @@ class OverrideController:
         """The quotas as they are now, after rereading the approvers."""
         row, approval = state.row, state.approval
         if approval is not None:
-            users, groups = self._database.read(
-                lambda session: self._approvals.concerned(session, approval)
-            )
-            self._neighbours.read_anew(row.workspace_id, users, groups)
-        known = self._database.read(lambda session: epochs(session, row))
+            self._deciding.read_deciders(approval)
+        known = self._context.database.read(lambda session: epochs(session, row))
         return look_at(engine_of(self._engines, row.cluster).overrides, row, known)
 
     def _make(
@@ -209,10 +195,10 @@ class OverrideController:
 
     def _end(self, session: Session, state: State, now: datetime) -> None:
         above = self._above(session, state)
-        stops = self._settings().quotas.after_end == "stop"
+        stops = self._context.settings().quotas.after_end == "stop"
         if stops and above:
             why = f"the quota override of {state.row.team} has ended"
-            self._neighbours.stopping.stop_workloads(session, above, why, now)
+            self._stopping.stop_workloads(session, above, why, now)
         quota = session.get_one(ManagedQuota, state.legs[-1].quota_id) if state.legs else None
         ending = telling.Ending(quota.last_written if quota else None, above, stops)
         telling.ended(session, state.row, ending, now)

@@ -122,18 +122,18 @@ class GrowthController(RowController[Growth]):
 
     def _ask(self, session: Session, row: Growth, now: datetime) -> None:
         """Requests approval, with the requester's current rights; ends a hopeless growth."""
-        world = self._approvals
+        deciding = self._approvals
         try:
-            caller = world.access.member(session, row.person, row.channel, row.team)
-            world.access.require(caller, Right.ANF_CHANGE)
+            caller = deciding.access.member(session, row.person, row.channel, row.team)
+            deciding.access.require(caller, Right.ANF_CHANGE)
             why_ = f"{row.claim_name} to {capacity(row.size_bytes)}"
             request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)
-            approval = world.approvals.ask(session, request, now)
+            approval = deciding.approvals.ask(session, request, now)
         except UserError as error:
             finish(session, row, (GrowthPhase.FAILED, error.message, error.hint), now)
             return
         row.phase = GrowthPhase.ASKED
-        deciders = world.approvals.deciders(session, approval)
+        deciders = deciding.approvals.deciders(session, approval)
         for place in places(self._context.settings(), deciders):
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 

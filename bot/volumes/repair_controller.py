@@ -20,12 +20,12 @@ from bot.volumes.repair import digest_of
 from bot.volumes.repair_course import (
     NOTHING,
     RESTARTED_AT,
+    CheckAgain,
     Decision,
     Enter,
     Fail,
     RepairObserved,
     Restart,
-    Wait,
     WriteRecord,
     decide,
     stands_of,
@@ -62,7 +62,7 @@ class RepairController(RowController[Repair]):
             return self._decided(row, now)
         cluster = self._context.cluster(row.cluster, "its repairs have ended")
         move = self._act(cluster, row, decide(row, self._look(cluster, row), now))
-        again = now + (_ROLLOUT if isinstance(move, Wait) else SOON)
+        again = now + (_ROLLOUT if isinstance(move, CheckAgain) else SOON)
         return Step(again, lambda session: recording.record(session, row, move, now))
 
     def _decided(self, row: Repair, now: datetime) -> Step:
@@ -134,7 +134,7 @@ class RepairController(RowController[Repair]):
                     return move
         except ClusterError as error:
             if error.reason == "Conflict":
-                return Wait()
+                return CheckAgain()
             if error.is_final or error.reason in _NO_LEAVE:
                 return Fail(error.message, stands_of(row), error.hint)
             raise

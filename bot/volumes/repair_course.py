@@ -49,7 +49,7 @@ class Enter:
 
 
 @dataclass(frozen=True)
-class Wait:
+class CheckAgain:
     """Check again soon."""
 
 
@@ -62,7 +62,7 @@ class Fail:
     unblock: str = ""
 
 
-Decision = WriteRecord | Restart | Enter | Wait | Fail
+Decision = WriteRecord | Restart | Enter | CheckAgain | Fail
 
 
 def decide(row: Repair, seen: RepairObserved, now: datetime) -> Decision:
@@ -143,7 +143,7 @@ def _rollout(row: Repair, seen: RepairObserved, now: datetime) -> Decision:
             f"Check it now: `{_kubectl(row)} describe deployment/{row.deployment}`."
             f" To undo the restart: `{_kubectl(row)} rollout undo deployment/{row.deployment}`.",
         )
-    return Wait()
+    return CheckAgain()
 
 
 def _check(row: Repair, seen: RepairObserved) -> Decision:

@@ -9,7 +9,7 @@ from bot.audit import record as record_audit
 from bot.reconcile.due import wake
 from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.volumes.repair_course import NOTHING, Decision, Enter, Fail, Wait
+from bot.volumes.repair_course import NOTHING, CheckAgain, Decision, Enter, Fail
 from bot.volumes.repair_tables import REPAIR, Repair, RepairPhase
 from bot.volumes.tables import MovedVolume
 
@@ -34,7 +34,7 @@ def record(session: Session, seen: Repair, move: Decision, now: datetime) -> Non
         case Fail(reason, stands, unblock):
             row.reason, row.stands, row.unblock = reason, stands, unblock
             _enter(session, row, RepairPhase.FAILED, now)
-        case Wait() | _:
+        case CheckAgain() | _:
             pass
     session.add(row)
     refresh_cards(session, row.subject, live=row.ended_at is None)

@@ -18,7 +18,7 @@ from bot.datasets.caches.decision import (
     Decision,
     DeleteClaim,
     DeleteJob,
-    Record,
+    RecordObserved,
     decide,
 )
 from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
@@ -111,7 +111,7 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
                 return slower(row.ended_at or now, now, _LOOK_AT_REST, _LOOK_AT_READY)
             case UpdateStatus():
                 return slower(row.asked_at, now, FIRST_LOOK)
-            case Record():
+            case RecordObserved():
                 return now + _LOOK_AT_READY if row.is_live else None
             case Done():
                 return None

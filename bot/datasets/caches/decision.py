@@ -44,7 +44,7 @@ class CacheObserved:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordObserved:
     """Do nothing; record what was observed."""
 
 
@@ -95,8 +95,8 @@ class DeleteClaim:
 
 
 Decision = (
-    Record | CreateClaim | CreateJob | UpdateStatus[CachePhase] | Recreate | Arrange | Filled
-    | Fail | DeleteJob | DeleteClaim | Done
+    RecordObserved | CreateClaim | CreateJob | UpdateStatus[CachePhase] | Recreate | Arrange
+    | Filled | Fail | DeleteJob | DeleteClaim | Done
 )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def decide(cache: Cache, seen: CacheObserved, best: timedelta | None, now: datet
     if seen.claim.metadata.deletion_timestamp is not None:
         return Fail("Its PVC is being deleted outside Quartermaster.", _CACHE_AGAIN)
     if cache.phase == CachePhase.READY:
-        return DeleteJob(seen.job.uid) if seen.job is not None else Record()
+        return DeleteJob(seen.job.uid) if seen.job is not None else RecordObserved()
     if seen.job is None:
         return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
     return _filling(cache, seen.claim, seen.job, seen, (best, now))
@@ -198,7 +198,7 @@ def _lateness(cache: Cache, said: Said | None, best: timedelta | None, now: date
 def _after_the_end(cache: Cache, seen: CacheObserved, now: datetime) -> Decision:
     """Cleans up after a failed cache; the Job is deleted first, so that no pod holds the PVC."""
     if cache.is_cleared:
-        return Record()
+        return RecordObserved()
     is_given_up = now - (cache.ended_at or now) > GONE_WITHIN
     if seen.job is not None:
         return DeleteJob(seen.job.uid)

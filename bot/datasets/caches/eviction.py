@@ -35,17 +35,17 @@ class _CacheObjects:
     volume: PersistentVolume | None
 
 
-def step(world: ControllerContext, cache: Cache, now: datetime) -> Step:
+def step(context: ControllerContext, cache: Cache, now: datetime) -> Step:
     """The next step of an eviction; OutsideError if the cluster or FSx refuses it."""
     if cache.phase in ENDS:
         return Step(None)
-    cluster = world.cluster(cache.cluster, "its caches are gone")
-    stays = world.database.read(lambda session: lost(session, cache))
+    cluster = context.cluster(cache.cluster, "its caches are gone")
+    stays = context.database.read(lambda session: lost(session, cache))
     if stays:
         return _wait(cache, now + _USERS, stays)
-    shares = world.database.read(lambda session: sharing.live(session, cache.id))
+    shares = context.database.read(lambda session: sharing.live(session, cache.id))
     if cache.phase != CachePhase.EVICTING:
-        users = _users(world, cluster, cache, list(shares), now)
+        users = _users(context, cluster, cache, list(shares), now)
         if users:
             return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
         return Step(now, lambda session: marking.begin(session, cache.id, now))
@@ -58,19 +58,19 @@ def step(world: ControllerContext, cache: Cache, now: datetime) -> Step:
         )
     seen = _look(cluster, cache)
     if seen.claim is not None and seen.claim.metadata.deletion_timestamp is None:
-        return _take_away(world, cluster, cache, seen, now)
+        return _take_away(context, cluster, cache, seen, now)
     if seen.job is not None:
         cluster.delete(JOBS, cache.job_name, cache.namespace, uid=seen.job.uid)
         return Step(now + SOON)
-    return _watch_it_go(world, cluster, cache, seen, now)
+    return _watch_it_go(context, cluster, cache, seen, now)
 
 
 def _take_away(
-    world: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
+    context: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
 ) -> Step:
     """Deletes Job and PVC unless something uses the cache, which cancels the eviction."""
     claim = seen.claim
-    users = _users(world, cluster, cache, [], now)
+    users = _users(context, cluster, cache, [], now)
     if users and cache.ready_at is not None:
         return Step(now, lambda session: marking.call_off(session, cache.id, users, now))
     if users:
@@ -86,17 +86,17 @@ def _take_away(
 
 
 def _watch_it_go(
-    world: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
+    context: ControllerContext, cluster: Cluster, cache: Cache, seen: _CacheObjects, now: datetime
 ) -> Step:
     """Waits until the volume is deleted: only then is its space free."""
     if seen.claim is not None:
         clear_ended_runs(cluster, places(cache, ()))
         users = standing(cluster, cache, []) if now - cache.since > _PATIENCE else []
         return _wait(cache, now + _VOLUME, " ".join(users))
-    leaving = fsx_leaving.step(world, cluster, cache, now)
+    leaving = fsx_leaving.step(context, cluster, cache, now)
     if leaving is not None:
         return leaving
-    imported = world.database.read(lambda session: session.get(Import, cache.id))
+    imported = context.database.read(lambda session: session.get(Import, cache.id))
     if imported is not None:
         return _finish(cache, _parting(cache, imported), now)
     volume = seen.volume
@@ -136,14 +136,14 @@ def _look(cluster: Cluster, cache: Cache) -> _CacheObjects:
 
 
 def _users(
-    world: ControllerContext,
+    context: ControllerContext,
     cluster: Cluster,
     cache: Cache,
     shares: list[CacheShare],
     now: datetime,
 ) -> list[str]:
     """What uses the cache: by the rows first, then by live reads of the cluster."""
-    held = world.database.read(lambda session: holding(session, cache, now))
+    held = context.database.read(lambda session: holding(session, cache, now))
     return held + standing(cluster, cache, shares)
 
 

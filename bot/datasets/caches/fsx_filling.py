@@ -45,9 +45,9 @@ def connect(settings: Settings) -> Fsx:
     return Fsx(datasets.fsx)
 
 
-def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
+def step(context: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
     """The next step of an import; None if nothing is left to do before the files are read."""
-    imported = world.database.read(lambda session: session.get(Import, cache.id))
+    imported = context.database.read(lambda session: session.get(Import, cache.id))
     if imported is None or cache.phase not in {
         CachePhase.ASKED,
         CachePhase.STARTING,
@@ -55,19 +55,19 @@ def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime
     }:
         return None
     if imported.imported_at is not None:
-        return _volume(world, cluster, cache, imported, now)
-    with closing(connect(world.settings())) as fsx:
+        return _volume(context, cluster, cache, imported, now)
+    with closing(connect(context.settings())) as fsx:
         try:
             if not imported.association_id:
                 return _look(fsx, cache, imported, now)
             if not imported.task_id:
                 return _begin(fsx, cache, imported, cluster.installation, now)
-            return _follow(world, fsx, cache, imported, now)
+            return _follow(context, fsx, cache, imported, now)
         except StorageError as error:
             if error.code not in _FINAL:
                 raise
             mend = error.hint or "An admin must check it in FSx."
-            return _fail(world, cache, Fail(error.message, mend), now)
+            return _fail(context, cache, Fail(error.message, mend), now)
 
 
 def _look(fsx: Fsx, cache: Cache, imported: Import, now: datetime) -> Step:
@@ -108,27 +108,27 @@ def busy(file_system: str) -> str:
 
 
 def _follow(
-    world: ControllerContext, fsx: Fsx, cache: Cache, imported: Import, now: datetime
+    context: ControllerContext, fsx: Fsx, cache: Cache, imported: Import, now: datetime
 ) -> Step:
     task = fsx.task(imported.task_id)
     if task is None:
         said = f"FSx no longer knows {imported.task_id}, so its result is unknown."
-        return _fail(world, cache, Fail(said, _CACHE_AGAIN), now)
+        return _fail(context, cache, Fail(said, _CACHE_AGAIN), now)
     if task.lifecycle == "SUCCEEDED":
         return Step(now + SOON, lambda session: _imported(session, cache.id, now))
     if task.lifecycle not in {"PENDING", "EXECUTING"}:
         mend = "Check the folder in FSx, then cache it again."
-        return _fail(world, cache, Fail(failure(task), mend), now)
+        return _fail(context, cache, Fail(failure(task), mend), now)
     longest = _LEAST_PATIENCE + timedelta(seconds=cache.objects / _SLOWEST_PER_SECOND)
     if now - (imported.begun_at or now) > longest:
         fsx.cancel(task.id)
         said = f"It was not imported within {format_duration(longest)}: {standing(task)}."
-        return _fail(world, cache, Fail(said, _CACHE_AGAIN, word="deadline"), now)
+        return _fail(context, cache, Fail(said, _CACHE_AGAIN, word="deadline"), now)
     return Step(now + _AGAIN, lambda session: _show(session, cache.id, task, now))
 
 
 def _volume(
-    world: ControllerContext, cluster: Cluster, cache: Cache, imported: Import, now: datetime
+    context: ControllerContext, cluster: Cluster, cache: Cache, imported: Import, now: datetime
 ) -> Step | None:
     """Creates the PersistentVolume of the folder; None once it exists."""
     volume = volume_there(cluster, cache)
@@ -138,12 +138,12 @@ def _volume(
         body = volume_of_import(cache, imported, cluster.installation)
         refusal = create_once(cluster, VOLUMES, body, None)
         if refusal is not None:
-            return _fail(world, cache, Fail(refusal.message, refusal.hint), now)
+            return _fail(context, cache, Fail(refusal.message, refusal.hint), now)
         return Step(now + SOON)
     ours = {labels.DATASET_CACHE: cache.id, labels.INSTALLATION: cluster.installation}
     if not ours.items() <= volume.labels.items():
         said = f"PersistentVolume {volume.name} already exists and belongs to something else"
-        return _fail(world, cache, Fail(f"{said}, so it was not changed.", _CACHE_AGAIN), now)
+        return _fail(context, cache, Fail(f"{said}, so it was not changed.", _CACHE_AGAIN), now)
     return None
 
 
@@ -184,6 +184,8 @@ def waiting(cache_id: str, why: str) -> Callable[[Session], None]:
     return save
 
 
-def _fail(world: ControllerContext, cache: Cache, why: Fail, now: datetime) -> Step:
+def _fail(context: ControllerContext, cache: Cache, why: Fail, now: datetime) -> Step:
     found = CacheFindings(why, CacheObserved(), now)
-    return Step(now + SOON, lambda session: record(session, cache.id, found, world.format_command))
+    return Step(
+        now + SOON, lambda session: record(session, cache.id, found, context.format_command)
+    )

@@ -32,9 +32,9 @@ _FINAL = frozenset(
 )
 
 
-def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
+def step(context: ControllerContext, cluster: Cluster, cache: Cache, now: datetime) -> Step | None:
     """The next step; None if nothing is left to do, or the cache is not on FSx."""
-    imported = world.database.read(lambda session: session.get(Import, cache.id))
+    imported = context.database.read(lambda session: session.get(Import, cache.id))
     if imported is None or imported.released_at is not None:
         return None
     volume = volume_there(cluster, cache)
@@ -45,7 +45,7 @@ def step(world: ControllerContext, cluster: Cluster, cache: Cache, now: datetime
         return Step(now + SOON)
     if imported.imported_at is None and not imported.association_id:
         return Step(now, _done(cache.id, "", now))
-    with closing(connect(world.settings())) as fsx:
+    with closing(connect(context.settings())) as fsx:
         try:
             if imported.imported_at is None:
                 return _end_import(fsx, cache, imported, now)

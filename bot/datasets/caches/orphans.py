@@ -54,17 +54,17 @@ class OrphanController:
 
     kind = ORPHAN
 
-    def __init__(self, world: ControllerContext, sources: Sequence[OrphanSource] = ()) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext, sources: Sequence[OrphanSource] = ()) -> None:
+        self._context = context
         self._sources = sources
 
     def step(self, row_id: str) -> Step:
         """Deletes what people confirmed, then searches again; OutsideError if that fails."""
-        settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
+        settings, cluster = self._context.settings(), self._context.clusters.get(row_id)
         if settings.datasets is None or cluster is None:
             return Step(None)
-        now = self._world.clock.now()
-        known = self._world.database.read(lambda session: present(session, row_id))
+        now = self._context.clock.now()
+        known = self._context.database.read(lambda session: present(session, row_id))
         refused = {
             each.id: " ".join(users)
             for each in known
@@ -74,7 +74,7 @@ class OrphanController:
         asked = ask(self._sources, cluster, now)
         is_counted = settings.datasets.idle_claims != "off"
         there = {each.uid: each for each in cluster.list(PVCS)} if is_counted else {}
-        noted = self._world.database.read(lambda session: sights.noted(session, row_id))
+        noted = self._context.database.read(lambda session: sights.noted(session, row_id))
         unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
@@ -96,7 +96,7 @@ class OrphanController:
     def _remove(self, cluster: Cluster, orphan: Orphan) -> list[str]:
         """Deletes an object; if something needs it, returns what does and deletes nothing."""
         place = ClaimPlace(cluster.name, orphan.namespace, orphan.name)
-        moved = self._world.database.read(lambda session: stale(session, place))
+        moved = self._context.database.read(lambda session: stale(session, place))
         if moved is not None and orphan.kind == PVCS.kind:
             return [why_it_stays(moved)]
         source = next((each for each in self._sources if each.kind == orphan.kind), None)
@@ -108,7 +108,7 @@ class OrphanController:
             *((JOBS.kind, each) for each in cluster.list(JOBS, namespace, labels=ours)),
             *((PVCS.kind, each) for each in cluster.list(PVCS, labels=ours)),
         ]
-        left = self._world.database.read(lambda session: list(_unneeded(session, objects)))
+        left = self._context.database.read(lambda session: list(_unneeded(session, objects)))
         found = [
             _orphan(cluster.name, kind, each)
             for kind, each in left
@@ -130,7 +130,7 @@ class OrphanController:
             names = select(Cache.claim_name).where(col(Cache.claim_name).in_(list(released)))
             return set(session.exec(names))
 
-        known = self._world.database.read(ours)
+        known = self._context.database.read(ours)
         return [
             _orphan(cluster.name, VOLUMES.kind, volume)
             for name, volume in released.items()

@@ -26,17 +26,17 @@ class SweepController:
 
     kind = SWEEP
 
-    def __init__(self, world: ControllerContext) -> None:
-        self._world = world
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
 
     def step(self, row_id: str) -> Step:
         """One sweep; OutsideError if the cluster cannot be queried, and then nothing changes."""
-        settings, cluster = self._world.settings(), self._world.clusters.get(row_id)
+        settings, cluster = self._context.settings(), self._context.clusters.get(row_id)
         datasets = settings.datasets
         if datasets is None or cluster is None:
             return Step(None)
-        now = self._world.clock.now()
-        database = self._world.database
+        now = self._context.clock.now()
+        database = self._context.database
         volumes, pools = database.read(
             lambda session: (kept(session, row_id), pool_sums(session, settings, cluster, now))
         )

@@ -26,7 +26,7 @@ from bot.volumes.changes.acts import (
     state_of_throughput,
 )
 from bot.volumes.changes.beginning import Beginning, ChangeObserved
-from bot.volumes.changes.course import SOON, Send, Wait, follow, proceed, refused, unread
+from bot.volumes.changes.course import SOON, CheckAgain, Send, follow, proceed, refused, unread
 from bot.volumes.changes.course import Decision as Next
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.changes.trident import record_of, state_of_telling
@@ -144,7 +144,7 @@ class VolumeChangeController(RowController[VolumeChange]):
         sent = ""
         if isinstance(following, Send):
             sent, following = self._send(row, act, following, now)
-        again = following.until if isinstance(following, Wait) else now
+        again = following.until if isinstance(following, CheckAgain) else now
         outcome = recording.Outcome(act, following, sent, now, self._files.configured)
         return Step(again, lambda session: recording.record(session, row, outcome))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.errors import StorageError
+from bot.reconcile import frame
 from bot.volumes.changes.acts import Astray, Busy, Reached, Ready, State
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.operations import Progress
@@ -53,7 +54,7 @@ class Forget:
 
 
 @dataclass(frozen=True)
-class Wait:
+class CheckAgain:
     """Check again at a time; `why` is shown if that is unusual."""
 
     until: datetime
@@ -68,7 +69,7 @@ class Fail:
     hint: str = ""
 
 
-Decision = Advance | Prepare | Send | Confirm | Forget | Wait | Fail
+Decision = Advance | Prepare | Send | Confirm | Forget | CheckAgain | Fail
 
 
 def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Decision:
@@ -84,7 +85,7 @@ def follow(row: VolumeChange, told: Progress | None, now: datetime) -> Decision:
             "Nothing else was changed. Request it again later.",
         )
     asked = timedelta(seconds=told.wait_seconds)
-    return Wait(now + max(asked, slower(row.since, now) - now))
+    return CheckAgain(now + max(asked, slower(row.since, now) - now))
 
 
 def proceed(row: VolumeChange, state: State, now: datetime) -> Decision:
@@ -94,10 +95,10 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Decision:
             return Advance(remains, mibps)
         case Busy(what):
             why = "" if row.is_begun else f"Azure is working on {what}."
-            return Wait(slower(row.since, now), why)
+            return CheckAgain(slower(row.since, now), why)
         case Astray(why, hint, is_gone):
             may_come = is_gone and row.is_begun and now - row.since < _CONFIRMED_WITHIN
-            return Wait(slower(row.since, now)) if may_come else Fail(why, hint)
+            return CheckAgain(slower(row.since, now)) if may_come else Fail(why, hint)
         case Ready(size_bytes, size_now):
             return _send(row, (size_bytes, size_now), now)
 
@@ -106,7 +107,9 @@ def unread(error: StorageError, now: datetime) -> Decision:
     """Waits if Azure throttles reads; raises any other error again."""
     if error.status != _THROTTLED:
         raise error
-    return Wait(now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message)
+    return CheckAgain(
+        now + max(timedelta(seconds=error.retry_after_seconds), _FIRST), error.message
+    )
 
 
 def refused(row: VolumeChange, error: StorageError, now: datetime) -> Decision:
@@ -115,14 +118,13 @@ def refused(row: VolumeChange, error: StorageError, now: datetime) -> Decision:
     if status is None or status in {_UNAUTHENTICATED, _THROTTLED} or status >= _BROKEN:
         return unread(error, now)
     if status == _CONFLICT and now - row.since < _BEGUN_WITHIN:
-        return Wait(now + _AFTER_CONFLICT, error.message)
+        return CheckAgain(now + _AFTER_CONFLICT, error.message)
     return Fail(error.message, error.hint)
 
 
 def slower(since: datetime, now: datetime) -> datetime:
     """When to check again; the longer it has taken, the later."""
-    longest = _LONGEST if now - since < LATE else _SLOW
-    return now + min(max(_FIRST, (now - since) / 10), longest)
+    return frame.slower(since, now, _FIRST, _LONGEST if now - since < LATE else _SLOW)
 
 
 def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime) -> Decision:
@@ -130,12 +132,12 @@ def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime
         return Prepare(*sizes)
     sent_at = row.begun_at
     if row.is_confirming and sent_at is not None and now - sent_at < _CONFIRMED_WITHIN:
-        return Wait(slower(sent_at, now))
+        return CheckAgain(slower(sent_at, now))
     if row.is_confirming or row.tries >= _MOST_TRIES:
         return Fail(
             "Azure accepted the request, but nothing changed.",
             "Check the volume in Azure, then request it again.",
         )
     if sent_at is not None and now - sent_at < _RESENT_AFTER:
-        return Wait(sent_at + _RESENT_AFTER)
+        return CheckAgain(sent_at + _RESENT_AFTER)
     return Send(sizes[0])

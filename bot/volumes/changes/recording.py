@@ -14,12 +14,12 @@ from bot.volumes.changes.acts import Act, Grow, Move, Shrink, TellTrident
 from bot.volumes.changes.course import (
     LATE,
     Advance,
+    CheckAgain,
     Confirm,
     Fail,
     Forget,
     Prepare,
     Send,
-    Wait,
 )
 from bot.volumes.changes.course import Decision as Next
 from bot.volumes.changes.keeping import keep
@@ -80,7 +80,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
             row.operation, row.begun_at, row.is_confirming = "", now, True
         case Forget():
             row.operation = ""
-        case Wait(_, why):
+        case CheckAgain(_, why):
             row.trouble = why
         case Fail(why, hint):
             _fail(session, row, outcome.act, (why, hint), now)

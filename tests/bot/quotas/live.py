@@ -12,18 +12,20 @@ from sqlmodel import select
 
 from bot.access import Access
 from bot.approvals import Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.database.database import Database, Session
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
-from bot.quotas.override_controller import OverrideCollaborators, OverrideController
+from bot.quotas.override_controller import OverrideController
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import ManagedQuota, Override
 from bot.quotas.watching import QueueChanges
 from bot.quotas.wish import OverrideRequest
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeups
 from bot.slack.parameters import Amount
@@ -64,15 +66,11 @@ class Live:
         engines = Engines(lambda: self.policy, clusters)
         self.service = QuotaService(lambda: self.policy, access, self.approvals, engines)
         place = (self.database, self.clock)
+        context = ControllerContext(*place, lambda: self.policy, clusters, lambda text: f"/{text}")
+        deciding = ApprovalContext(*place, access, self.approvals, lambda *_: None)
         controllers: list[Controller] = [
             QuotaController(*place, engines),
-            OverrideController(
-                *place,
-                lambda: self.policy,
-                engines,
-                self.approvals,
-                OverrideCollaborators(Stopped(), lambda *_: None),
-            ),
+            OverrideController(context, deciding, engines, Stopped()),
         ]
         self.loop = Loop(*place, controllers)
         self.wakeups = Wakeups(*place, [QueueChanges(self.database).changes])

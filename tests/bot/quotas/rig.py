@@ -11,6 +11,7 @@ from sqlmodel import select
 
 from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
+from bot.approvals.context import ApprovalContext
 from bot.cluster.answers import decode
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
@@ -28,7 +29,7 @@ from bot.quotas.answers import Past, history_card, status_card
 from bot.quotas.controller import QuotaController
 from bot.quotas.engines import Engines
 from bot.quotas.managed import ANNOTATION
-from bot.quotas.override_controller import OverrideCollaborators, OverrideController
+from bot.quotas.override_controller import OverrideController
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import QUOTA, ManagedQuota, Override
@@ -36,6 +37,7 @@ from bot.quotas.watching import recover
 from bot.quotas.wish import OverrideRequest
 from bot.reconcile import due
 from bot.reconcile.controller import Controller
+from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from bot.slack.messages import Message
@@ -90,15 +92,13 @@ class Rig:
     def restart(self) -> None:
         """A new process on the same database."""
         place = (self.database, self.clock)
+        context = ControllerContext(
+            *place, self.settings, {"default": self.cluster}, lambda text: f"/{text}"
+        )
+        deciding = ApprovalContext(*place, self.access, self.approvals, self.slack_tells)
         self.controllers: list[Controller] = [
             QuotaController(*place, self.engines),
-            OverrideController(
-                *place,
-                self.settings,
-                self.engines,
-                self.approvals,
-                OverrideCollaborators(self.stopped, self.slack_tells),
-            ),
+            OverrideController(context, deciding, self.engines, self.stopped),
             ApprovalController(*place, self.settings, self.approvals),
         ]
         self.loop = Loop(*place, self.controllers)
