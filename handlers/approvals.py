@@ -11,7 +11,7 @@ from bot.slack.card import Reply
 from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.revert_answers import waiting as reverts_waiting
-from bot.snapshots.revert_tables import REVERT
+from bot.snapshots.tables import REVERT
 from bot.volumes.changes.notes import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 from handlers.context import Context

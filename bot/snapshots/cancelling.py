@@ -10,8 +10,7 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import finding
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import RESTORE, Restore, lane
+from bot.snapshots.tables import RESTORE, Restore, Revert, lane
 
 
 def waiting(session: Session, team: str, name: str) -> Restore | Revert:

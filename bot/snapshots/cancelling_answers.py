@@ -4,8 +4,7 @@ from bot.slack.card import Button, Reply
 from bot.slack.markup import code, join, plain
 from bot.snapshots.restore_card import CANCEL
 from bot.snapshots.revert_card import CANCEL as CANCEL_IN_PLACE
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import Restore
+from bot.snapshots.tables import Restore, Revert
 
 
 def question(row: Restore) -> Reply:

@@ -8,8 +8,7 @@ from bot.database.columns import new_id
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.objects import object_name
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import RESTORE, Restore, lane
+from bot.snapshots.tables import RESTORE, Restore, Revert, lane
 
 
 def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:

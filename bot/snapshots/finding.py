@@ -6,8 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
 from bot.slack.reading import closest
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import Restore, Snapshot, SnapshotIntent, SnapshotPhase
+from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotIntent, SnapshotPhase
 
 _MOST_NAMED = 10
 

@@ -7,10 +7,10 @@ from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Subject, ThreadMessage, post_once
-from bot.snapshots.schedule_tables import SCHEDULE
 from bot.snapshots.tables import (
     RESTORE,
     RUN,
+    SCHEDULE,
     SNAPSHOT,
     Restore,
     RestorePhase,

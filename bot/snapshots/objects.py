@@ -6,8 +6,7 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.resources import SNAPSHOT as GROUP
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.tables import Restore, Snapshot
+from bot.snapshots.tables import Restore, Revert, Snapshot
 
 Manifest = dict[str, Any]
 _LONGEST_SLUG = 30

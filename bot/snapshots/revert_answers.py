@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from bot.durations import format_duration
 from bot.slack.card import Button, Reply
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.snapshots.revert_tables import Revert
 from bot.snapshots.reverting import RevertOffer
+from bot.snapshots.tables import Revert
 
 SAVE, NO_CLONE = "snapshot.revert-saved", "snapshot.revert-unsaved"
 

@@ -7,7 +7,7 @@ from bot.approvals.deciding import RequestView
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.snapshots.revert_tables import Revert, RevertPhase
+from bot.snapshots.tables import Revert, RevertPhase
 
 CANCEL = "snapshot.cancel-revert"
 _STATES = {

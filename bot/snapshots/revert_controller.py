@@ -25,9 +25,8 @@ from bot.snapshots.revert_decision import (
     decide,
 )
 from bot.snapshots.revert_recording import Recorder, RevertFindings
-from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
 from bot.snapshots.reverting import target_of
-from bot.snapshots.tables import Restore, RestorePhase
+from bot.snapshots.tables import REVERT, Restore, RestorePhase, Revert, RevertPhase
 
 # Watches report changes; this catches what they may have missed.
 _RARELY = timedelta(hours=1)

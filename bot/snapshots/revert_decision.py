@@ -8,8 +8,7 @@ from bot.approvals import ApprovalPhase
 from bot.cluster.snapshots import SnapshotAction
 from bot.reconcile.decisions import Create, Delete, Done, UpdateStatus, Wait
 from bot.snapshots.classes import Problem
-from bot.snapshots.revert_tables import Revert, RevertPhase
-from bot.snapshots.tables import RestorePhase
+from bot.snapshots.tables import RestorePhase, Revert, RevertPhase
 
 LATE_AFTER = timedelta(minutes=15)
 # A clone of some TiB is split off within hours.

@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
-from bot.snapshots.revert_tables import Revert, RevertPhase
+from bot.snapshots.tables import Revert, RevertPhase
 from bot.snapshots.wording import mounting
 
 _ENDS = {

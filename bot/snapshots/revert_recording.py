@@ -23,8 +23,7 @@ from bot.snapshots.revert_decision import (
     RevertObserved,
     is_late,
 )
-from bot.snapshots.revert_tables import REVERT, Revert, RevertPhase
-from bot.snapshots.tables import SNAPSHOT
+from bot.snapshots.tables import REVERT, SNAPSHOT, Revert, RevertPhase
 
 RevertFindings = Findings[Decision, RevertObserved]
 

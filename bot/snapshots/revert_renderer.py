@@ -11,7 +11,7 @@ from bot.config import Settings
 from bot.datasets.wording import name_of
 from bot.slack.card import Card
 from bot.snapshots.revert_card import revert_card
-from bot.snapshots.revert_tables import REVERT, Revert
+from bot.snapshots.tables import REVERT, Revert
 
 
 class RevertRenderer:

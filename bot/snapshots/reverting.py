@@ -22,8 +22,7 @@ from bot.snapshots import finding
 from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode
 from bot.snapshots.examining import in_view
 from bot.snapshots.revert_checks import Target, cannot, hindrance, pods_in_view
-from bot.snapshots.revert_tables import REVERT, Revert
-from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
+from bot.snapshots.tables import REVERT, SNAPSHOT, Revert, Snapshot, lane
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 _LATE = "WaitForFirstConsumer"

@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.slack.card import Card, Reply, Table
 from bot.slack.markup import Markup, code, join, plain, when
 from bot.snapshots.schedule_card import covered, kept
-from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import SnapshotSchedule
 
 Words = Callable[[str], str]
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import Snapshot, SnapshotPhase
+from bot.snapshots.tables import Snapshot, SnapshotPhase, SnapshotSchedule
 
 UNSCHEDULE = "snapshot.unschedule"
 _STANDS = {

@@ -15,7 +15,7 @@ from bot.snapshots import finding
 from bot.snapshots.examining import examine, live
 from bot.snapshots.schedule_decision import Defer, ScheduleObserved, decide
 from bot.snapshots.schedule_recording import ScheduleFindings, record
-from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
+from bot.snapshots.tables import SCHEDULE, SnapshotSchedule
 
 # What it waits for wakes the row; this catches what may have been missed.
 _SOON = timedelta(minutes=1)

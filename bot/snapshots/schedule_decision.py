@@ -7,7 +7,7 @@ from bot.durations import format_duration
 from bot.schedule import next_slot
 from bot.snapshots.classes import Problem
 from bot.snapshots.examining import SnapshotPlan
-from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import SnapshotSchedule
 
 # Usual delay if the bot is busy or another snapshot is being taken; not worth a reply.
 USUAL = timedelta(minutes=10)

@@ -7,8 +7,7 @@ from sqlmodel import Session
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.snapshots import schedule_notes as notes
-from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
-from bot.snapshots.tables import Snapshot, SnapshotPhase, lane
+from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule, lane
 
 
 def heard(session: Session, row: Snapshot, now: datetime) -> None:

@@ -7,7 +7,7 @@ from sqlmodel import Session
 from bot.masking import hide_secrets
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
-from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import SnapshotSchedule
 
 # Further failures within this time are not posted; the card counts them.
 _QUIET = timedelta(days=1)

@@ -21,8 +21,7 @@ from bot.snapshots.schedule_decision import (
     Stop,
     Take,
 )
-from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
-from bot.snapshots.tables import SNAPSHOT, Snapshot, lane
+from bot.snapshots.tables import SCHEDULE, SNAPSHOT, Snapshot, SnapshotSchedule, lane
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from bot.datasets.wording import name_of
 from bot.slack.card import Card
 from bot.snapshots import finding
 from bot.snapshots.schedule_card import schedule_card
-from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
-from bot.snapshots.tables import Snapshot
+from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotSchedule
 
 
 class ScheduleRenderer:

@@ -21,8 +21,7 @@ from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
 from bot.snapshots.schedule_controller import foreign
-from bot.snapshots.schedule_tables import SCHEDULE, SnapshotSchedule
-from bot.snapshots.tables import lane
+from bot.snapshots.tables import SCHEDULE, SnapshotSchedule, lane
 
 USUAL_MOST = 14
 _EXAMPLE = "0 2 * * *"

@@ -6,8 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot import holds
 from bot.snapshots import finding
-from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import SNAPSHOT, Snapshot
+from bot.snapshots.tables import SNAPSHOT, Snapshot, SnapshotSchedule
 
 
 def thin_out(session: Session, now: datetime) -> None:

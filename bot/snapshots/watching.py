@@ -8,8 +8,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, SNAPSHOT_ACTIONS, SNAPSHOTS, Resource
 from bot.cluster.view import Change
 from bot.reconcile.wakeups import Wakeup
-from bot.snapshots.revert_tables import REVERT
-from bot.snapshots.tables import RESTORE, SNAPSHOT, lane
+from bot.snapshots.tables import RESTORE, REVERT, SNAPSHOT, lane
 
 _OF: Mapping[Resource[Any], tuple[str, str]] = {
     SNAPSHOTS: (labels.SNAPSHOT, SNAPSHOT),

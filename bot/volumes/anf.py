@@ -21,6 +21,9 @@ T = TypeVar("T")
 _TRIES = 2
 _MISSING, _SERVER_ERROR = 404, 500
 
+DEADLINE_SECONDS = 25.0
+"""How long reads for an answer may take together; a person waits for it."""
+
 
 class Deadline:
     """The time after which a series of requests to Azure is given up."""

@@ -14,7 +14,7 @@ from bot.config import Anf
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.growth_controller import finish
 from bot.volumes.growth_plan import (
     GrowthPlan,
@@ -26,7 +26,6 @@ from bot.volumes.growth_plan import (
 )
 from bot.volumes.growth_tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, refuse_foreign
-from bot.volumes.reads import DEADLINE_SECONDS
 from bot.volumes.records import ClaimPlace, refuse_stale
 from bot.volumes.wording import capacity
 

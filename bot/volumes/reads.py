@@ -10,12 +10,10 @@ from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Anf, Team
 from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
 from bot.slack.reading import closest
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.matching import Claimed, MatchedVolume, claimed, is_known, is_of, match
 from bot.volumes.moves import Record, Records
 from bot.volumes.resources import Estate, Pool, volume_place
-
-DEADLINE_SECONDS = 25.0
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS
 from bot.config import Anf
 from bot.errors import ClusterError, ConflictError, UsageError
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.matching import Claimed, match
 from bot.volumes.moves import Record, Records
-from bot.volumes.reads import DEADLINE_SECONDS
 
 
 class RepairPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,9 +17,7 @@ from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.push_tables import Push
 from bot.datasets.tables import Dataset
 from bot.quotas.tables import ManagedQuota, Override
-from bot.snapshots.revert_tables import Revert
-from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
+from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growth_tables import Growth

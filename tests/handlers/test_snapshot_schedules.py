@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from bot.snapshots.schedule_tables import SnapshotSchedule
+from bot.snapshots.tables import SnapshotSchedule
 from playground.cluster.story import snapshot_class
 from tests.handlers.office import ALICE, BOB, ERIN, TEAM_A, TEAM_B, Office, opened
 from tests.handlers.test_snapshot import STRANGE

@@ -16,11 +16,11 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Datasets, Settings
 from bot.database.database import Database
+from bot.datasets.caches.fsx_volume import DRIVER
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.fsx.answers import GIB, FileSystem
 from bot.datasets.fsx.client import Fsx
 
-DRIVER = "fsx.csi.aws.com"
 _RELEASED, _FAILED, _RETAIN = "Released", "Failed", "Retain"
 _LEAVING = "DELETING"
 # A file system exists before the PersistentVolume that it is created for.

@@ -21,7 +21,7 @@ from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
 from bot.rights import Role
 from bot.slack.messages import show_card
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.changes import notes, recording
 from bot.volumes.changes.beginning import live_of, under_way, went_up_at
 from bot.volumes.changes.plan import ChangePlan, ChangeRequest, VolumeState, make_plan
@@ -29,7 +29,6 @@ from bot.volumes.changes.tables import CHANGE, LANE, ChangePhase, VolumeChange
 from bot.volumes.changes.targets import LARGEST_POOL
 from bot.volumes.changes.trident import record_of
 from bot.volumes.matching import Claimed, match, refuse_foreign
-from bot.volumes.reads import DEADLINE_SECONDS
 
 
 class ChangeButton(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,9 +17,8 @@ from bot.reconcile.frame import ControllerContext
 from bot.slack.messages import Renderer
 from bot.snapshots.revert_controller import RevertController
 from bot.snapshots.revert_renderer import RevertRenderer
-from bot.snapshots.revert_tables import REVERT, Revert
 from bot.snapshots.reverting import RevertService
-from bot.snapshots.tables import Snapshot
+from bot.snapshots.tables import REVERT, Revert, Snapshot
 from playground.cluster.story import claim, snapshot_class, storage_class
 from tests.bot.ground import ALICE, CAROL, Outside
 from tests.bot.snapshots.rig import CLAIMS, KINDS, SETTINGS, Rig

@@ -8,8 +8,7 @@ from sqlmodel import Session
 from bot import holds
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.snapshots import cancelling
-from bot.snapshots.revert_tables import RevertPhase
-from bot.snapshots.tables import SNAPSHOT, Restore, RestorePhase
+from bot.snapshots.tables import SNAPSHOT, Restore, RestorePhase, RevertPhase
 from playground.cluster.story import storage_class
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, BOB, ERIN

@@ -16,8 +16,14 @@ from bot.database.database import Database
 from bot.holds import Hold
 from bot.snapshots.expiry import expire
 from bot.snapshots.keepers import PIN
-from bot.snapshots.schedule_tables import SnapshotSchedule
-from bot.snapshots.tables import RESTORE, SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
+from bot.snapshots.tables import (
+    RESTORE,
+    SNAPSHOT,
+    Snapshot,
+    SnapshotIntent,
+    SnapshotPhase,
+    SnapshotSchedule,
+)
 from tests.bot.ground import ALICE, START
 from tests.databases import create_tables
 

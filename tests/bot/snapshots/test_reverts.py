@@ -8,8 +8,7 @@ from bot import holds
 from bot.approvals import Verdict
 from bot.cluster.resources import SNAPSHOT_ACTIONS
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
-from bot.snapshots.revert_tables import RevertPhase
-from bot.snapshots.tables import SNAPSHOT
+from bot.snapshots.tables import SNAPSHOT, RevertPhase
 from playground.cluster.story import claim
 from tests.bot.ground import ALICE, CAROL, ERIN
 from tests.bot.snapshots.in_place import ACTIONS, APPROVALS, RESULTS, InPlace, approved_by

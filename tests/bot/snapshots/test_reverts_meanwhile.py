@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import ConflictError
-from bot.snapshots.revert_tables import RevertPhase
+from bot.snapshots.tables import RevertPhase
 from playground.ledger import Fault
 from tests.bot.ground import NOON
 from tests.bot.snapshots.in_place import ACTIONS, RESULTS, InPlace

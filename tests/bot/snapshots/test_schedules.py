@@ -14,9 +14,8 @@ from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, UserError
 from bot.reconcile.loop import Loop
 from bot.snapshots.schedule_controller import ScheduleController
-from bot.snapshots.schedule_tables import SnapshotSchedule
 from bot.snapshots.scheduling import ScheduleRequest
-from bot.snapshots.tables import Snapshot
+from bot.snapshots.tables import Snapshot, SnapshotSchedule
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, SETTINGS, SNAPSCHEDULER_CRD, TAKEN, Rig
