@@ -23,11 +23,11 @@ from bot.clock import Clock
 from bot.config import Prices, Settings
 from bot.database import schema
 from bot.database.database import Database
-from bot.gpus.measuring import MeasureController
-from bot.gpus.report import By, Question, report
-from bot.gpus.sampling import SampleController
-from bot.gpus.usage import Window, use
-from bot.quotas.engines import Engines
+from bot.gpus.reports.report import By, Question, report
+from bot.gpus.samples.measuring import MeasureController
+from bot.gpus.samples.sampling import SampleController
+from bot.gpus.samples.usage import Window, use
+from bot.quotas.engines.registry import Engines
 from tests.postgres import programs_of_postgres, running
 
 MONTH, MOST_REPORT_MS, MOST_CYCLE_MS, MOST_TIMES = 30, 1_000.0, 100.0, 1.5

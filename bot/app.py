@@ -19,28 +19,28 @@ from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
 from bot.datasets import parts as datasets
-from bot.datasets.caches.anf_orphans import AnfOrphans
-from bot.datasets.caches.fsx_orphans import FsxOrphans
 from bot.datasets.caches.keeping import KeepingService
-from bot.datasets.caches.orphan_sources import OrphanSource
-from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.sweep import look_through
-from bot.datasets.caches.usage import UsageService
+from bot.datasets.leftovers.anf import AnfOrphans
+from bot.datasets.leftovers.controller import OrphanController, look_for_orphans
+from bot.datasets.leftovers.fsx import FsxOrphans
+from bot.datasets.leftovers.sources import OrphanSource
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
-from bot.gpus.controller import UseController, look_around
+from bot.datasets.usage.service import UsageService
 from bot.gpus.digests.parts import Digests
-from bot.gpus.idle_runs import look_at_idle_runs
-from bot.gpus.measuring import MeasureController
-from bot.gpus.sampling import SampleController, sample_all
+from bot.gpus.idle.controller import UseController, look_around
+from bot.gpus.idle.runs import look_at_idle_runs
+from bot.gpus.samples.measuring import MeasureController
+from bot.gpus.samples.sampling import SampleController, sample_all
 from bot.gpus.service import GpuService
-from bot.quotas.controller import QuotaController
-from bot.quotas.engines import Engines
-from bot.quotas.override_controller import OverrideController
+from bot.quotas.engines.registry import Engines
+from bot.quotas.managed.controller import QuotaController
+from bot.quotas.overrides.controller import OverrideController
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.watching import QueueChanges, recover
@@ -52,22 +52,22 @@ from bot.slack.registry import Registry
 from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.parts import controllers as snapshot_controllers
 from bot.snapshots.parts import renderers as snapshot_renderers
-from bot.snapshots.restoring import RestoreService
-from bot.snapshots.reverting import RevertService
-from bot.snapshots.scheduling import ScheduleService
-from bot.snapshots.service import SnapshotService
+from bot.snapshots.restores.service import RestoreService
+from bot.snapshots.reverts.service import RevertService
+from bot.snapshots.schedules.service import ScheduleService
+from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
 from bot.training.controller import RunCollaborators, RunController
-from bot.training.follow_card import LogFollowRenderer
-from bot.training.follow_controller import LogFollowController
-from bot.training.follow_service import FollowService
+from bot.training.external.removal import RemovalController
+from bot.training.follows.card import LogFollowRenderer
+from bot.training.follows.controller import LogFollowController
+from bot.training.follows.service import FollowService
 from bot.training.idle_runs import IdleRunService
 from bot.training.idling import IdlingService
 from bot.training.log_reads import LogReads
-from bot.training.makers import makers_of
-from bot.training.offers import OfferService
+from bot.training.offers.service import OfferService
 from bot.training.reads import TrainingReads
-from bot.training.removal import RemovalController
+from bot.training.records.makers import makers_of
 from bot.training.renderer import RemovalRenderer, RunRenderer
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
@@ -76,12 +76,12 @@ from bot.training.stopping import RunStopping
 from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.service import ChangeService
-from bot.volumes.growing import GrowthService
+from bot.volumes.growths.service import GrowthService
 from bot.volumes.parts import controllers as volume_controllers
 from bot.volumes.parts import renderers as volume_renderers
-from bot.volumes.reads import VolumeReads
-from bot.volumes.repair import RepairService
-from bot.volumes.sightings import look_at_pools
+from bot.volumes.pools.controller import look_at_pools
+from bot.volumes.pools.reads import VolumeReads
+from bot.volumes.repairs.service import RepairService
 from handlers.context import Services
 from handlers.declared import COMMANDS
 from handlers.desk import CommandDispatcher

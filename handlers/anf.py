@@ -7,7 +7,7 @@ from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, Pattern, TeamName
-from bot.volumes.card import pools_card, volume_card, volumes_card
+from bot.volumes.pools.card import pools_card, volume_card, volumes_card
 from handlers.context import Context
 
 

@@ -5,8 +5,8 @@ from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
-from bot.volumes.growth_card import GO, WITHDRAW, question
-from bot.volumes.growth_plan import GrowthRequest, bytes_of, read
+from bot.volumes.growths.card import GO, WITHDRAW, question
+from bot.volumes.growths.plan import GrowthRequest, bytes_of, read
 from handlers.anf import ClaimName
 from handlers.anf_repair import anf
 from handlers.context import Context

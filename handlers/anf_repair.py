@@ -4,8 +4,8 @@ from bot.access import Right, bound
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
-from bot.volumes.repair_card import GO, WITHDRAW, question
-from bot.volumes.repair_plan import read
+from bot.volumes.repairs.card import GO, WITHDRAW, question
+from bot.volumes.repairs.plan import read
 from handlers.anf import ClaimName
 from handlers.anf_changes import anf
 from handlers.context import Context

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Verdict
-from bot.quotas.answers import requests_card
+from bot.quotas.replies import requests_card
 from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
 from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
-from bot.snapshots.revert_answers import waiting as reverts_waiting
+from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT
-from bot.volumes.changes.notes import waiting as changes_waiting
+from bot.volumes.changes.notices import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 from handlers.context import Context
 

@@ -12,29 +12,29 @@ from bot.database.database import Session
 from bot.datasets.caches.keeping import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
-from bot.datasets.caches.usage import UsageService
 from bot.datasets.pushes.service import PushService
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
+from bot.datasets.usage.service import UsageService
 from bot.gpus.digests.service import DigestService
 from bot.gpus.service import GpuService
 from bot.quotas.service import QuotaService
 from bot.slack.registry import Spelling
-from bot.snapshots.restoring import RestoreService
-from bot.snapshots.reverting import RevertService
-from bot.snapshots.scheduling import ScheduleService
-from bot.snapshots.service import SnapshotService
-from bot.training.follow_service import FollowService
+from bot.snapshots.restores.service import RestoreService
+from bot.snapshots.reverts.service import RevertService
+from bot.snapshots.schedules.service import ScheduleService
+from bot.snapshots.snapshots.service import SnapshotService
+from bot.training.follows.service import FollowService
 from bot.training.idling import IdlingService
-from bot.training.offers import OfferService
+from bot.training.offers.service import OfferService
 from bot.training.reads import TrainingReads
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions import SessionService
 from bot.volumes.changes.service import ChangeService
-from bot.volumes.growing import GrowthService
-from bot.volumes.reads import VolumeReads
-from bot.volumes.repair import RepairService
+from bot.volumes.growths.service import GrowthService
+from bot.volumes.pools.reads import VolumeReads
+from bot.volumes.repairs.service import RepairService
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.access import Right
-from bot.datasets.caches.answers import CONFIRM, offered, told
 from bot.datasets.caches.plan import CacheRequest, read
+from bot.datasets.caches.replies import CONFIRM, offered, told
 from bot.datasets.caches.service import CacheOffer
-from bot.datasets.notes import RECORD
+from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity

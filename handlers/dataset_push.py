@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.access import Right
-from bot.datasets.pushes.answers import CONFIRM, begun, offered
 from bot.datasets.pushes.card import STOP
 from bot.datasets.pushes.plan import PushRequest, read
+from bot.datasets.pushes.replies import CONFIRM, begun, offered
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.slack.parameters import TeamName, matched

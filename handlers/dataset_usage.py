@@ -1,8 +1,8 @@
 """/dataset usage: fast storage used by caches, and leftover objects."""
 
 from bot.access import Right, Role
-from bot.datasets.caches.orphan_notes import REMOVE
-from bot.datasets.caches.usage_card import usage_card
+from bot.datasets.leftovers.notices import REMOVE
+from bot.datasets.usage.card import usage_card
 from bot.slack.card import Reply
 from bot.slack.declarations import of_no_team
 from bot.slack.markup import code, join, plain

@@ -16,8 +16,8 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
-from bot.training.answers import receipt
 from bot.training.network import TEST
+from bot.training.replies import receipt
 from bot.training.submission import Submission
 from handlers.context import Context
 

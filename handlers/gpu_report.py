@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from bot.access import Right
 from bot.errors import UsageError
-from bot.gpus.report import By, Question, days_of
-from bot.gpus.report_card import csv_card, report_card
+from bot.gpus.reports.card import csv_card, report_card
+from bot.gpus.reports.report import By, Question, days_of
 from bot.slack.card import Reply
 from bot.slack.parameters import Choice, TeamName
 from handlers.context import Context

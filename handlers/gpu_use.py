@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from bot.access import Right, Role
 from bot.errors import NotAllowedError
 from bot.gpus.node_list import age_of, nodes_card
-from bot.gpus.ranking import By
-from bot.gpus.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
+from bot.gpus.reports.ranking import By
+from bot.gpus.reports.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
 from bot.gpus.status import status_card
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain, when

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from bot.access import Right
 from bot.durations import format_duration
-from bot.quotas.answers import Past, history_card, status_card
+from bot.quotas.overrides.request import OverrideRequest
+from bot.quotas.replies import Past, history_card, status_card
 from bot.quotas.tables import Override
-from bot.quotas.wish import OverrideRequest
 from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply

@@ -10,10 +10,11 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.declarations import Command
 from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Text
-from bot.snapshots import answers, restoring
-from bot.snapshots.card import DELETE, RESTORE
-from bot.snapshots.revert_answers import offered
-from bot.snapshots.service import Pinning, SnapshotRequest
+from bot.snapshots.restores import service as restoring
+from bot.snapshots.reverts.replies import offered
+from bot.snapshots.snapshots import replies
+from bot.snapshots.snapshots.card import DELETE, RESTORE
+from bot.snapshots.snapshots.service import Pinning, SnapshotRequest
 from bot.snapshots.tables import Snapshot
 from handlers.context import Context
 from handlers.dataset_caches import ClassName
@@ -121,7 +122,7 @@ snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clon
 def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
-    return answers.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
+    return replies.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
 
 
 @snapshot.verb(
@@ -138,7 +139,7 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
     rows = ctx.snapshots.listing(ctx.session, name, claim)
     strangers = ctx.snapshots.strangers(ctx.session, name, claim)
     others = ctx.schedules.strangers(name)
-    return answers.listed(claim or name, rows, (strangers, others), ctx.words)
+    return replies.listed(claim or name, rows, (strangers, others), ctx.words)
 
 
 @snapshot.verb(
@@ -152,7 +153,7 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
 def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Answers with its card, the PVCs created from it, and what deleting it would lose."""
     row = _find(ctx, name)
-    return answers.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
+    return replies.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
 
 
 @snapshot.verb(
@@ -168,7 +169,7 @@ def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 
     """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
     ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
-    return answers.question(row, ctx.snapshots.lost(ctx.session, row))
+    return replies.question(row, ctx.snapshots.lost(ctx.session, row))
 
 
 def of_snapshot(ctx: Context, value: str) -> str:
@@ -180,7 +181,7 @@ def of_snapshot(ctx: Context, value: str) -> str:
 def click_delete(ctx: Context, row_id: str) -> Reply:
     """Deletes the snapshot of a card or a question."""
     row = ctx.snapshots.get(ctx.session, row_id)
-    return answers.leaving(ctx.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
+    return replies.leaving(ctx.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
 
 
 @snapshot.verb(
@@ -199,7 +200,7 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None)
     """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
     row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
-    return answers.pinned(row, asked.until, ctx.words)
+    return replies.pinned(row, asked.until, ctx.words)
 
 
 @snapshot.verb(
@@ -217,7 +218,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
     row = _find(ctx, name)
     service = ctx.snapshots
     people = service.unpin(ctx.session, ctx.caller, row, everybody=everybody, now=ctx.now)
-    return answers.unpinned(row, people)
+    return replies.unpinned(row, people)
 
 
 @snapshot.verb(
@@ -254,7 +255,7 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
     row = _find(ctx, asked.snapshot)
     target = _member(ctx, asked.to) if asked.to else None
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
-    return answers.restoring(made)
+    return replies.restoring(made)
 
 
 @snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
@@ -262,7 +263,7 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
     """Restores the snapshot of a card to a new PVC."""
     row = ctx.snapshots.get(ctx.session, row_id)
     made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.RestoreRequest(), ctx.now)
-    return answers.restoring(made)
+    return replies.restoring(made)
 
 
 @snapshot.verb(
@@ -284,7 +285,7 @@ def clone(ctx: Context, asked: Cloning) -> Reply:
     ctx.team()
     wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
-    return answers.restoring(made)
+    return replies.restoring(made)
 
 
 def _refuse_mixed(asked: Restoring) -> None:

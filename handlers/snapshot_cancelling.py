@@ -3,9 +3,9 @@
 from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.parameters import TeamName
-from bot.snapshots import cancelling
-from bot.snapshots import cancelling_answers as answers
-from bot.snapshots.restore_card import CANCEL
+from bot.snapshots.cancelling import replies as answers
+from bot.snapshots.cancelling import service
+from bot.snapshots.restores.card import CANCEL
 from bot.snapshots.tables import Restore
 from handlers.context import Context
 from handlers.snapshot import TEAM, ClaimName
@@ -24,19 +24,19 @@ __all__ = ["snapshot"]
 @snapshot.option("--team", TeamName(), help=TEAM)
 def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
     """Answers with what that would do, and a button."""
-    row = cancelling.waiting(ctx.session, ctx.team()[0], name)
+    row = service.waiting(ctx.session, ctx.team()[0], name)
     if isinstance(row, Restore):
-        cancelling.refuse(ctx.caller, row)
+        service.refuse(ctx.caller, row)
         return answers.question(row)
     return answers.question_in_place(row)
 
 
 def _of_restore(ctx: Context, row_id: str) -> str:
-    return cancelling.get(ctx.session, row_id).team
+    return service.get(ctx.session, row_id).team
 
 
 @snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE, team=_of_restore)
 def click_cancel_restore(ctx: Context, row_id: str) -> Reply:
     """Cancels the restore of a card or a question."""
-    row = cancelling.get(ctx.session, row_id)
-    return answers.cancelled(cancelling.cancel(ctx.session, ctx.caller, row, ctx.now))
+    row = service.get(ctx.session, row_id)
+    return answers.cancelled(service.cancel(ctx.session, ctx.caller, row, ctx.now))

@@ -2,8 +2,8 @@
 
 from bot.access import Right
 from bot.slack.card import Reply
-from bot.snapshots import revert_answers as answers
-from bot.snapshots.revert_card import CANCEL
+from bot.snapshots.reverts import replies as answers
+from bot.snapshots.reverts.card import CANCEL
 from handlers.context import Context
 from handlers.snapshot import of_snapshot
 from handlers.snapshot_schedules import snapshot

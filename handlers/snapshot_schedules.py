@@ -3,9 +3,9 @@
 from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.parameters import ClusterName, TeamName, Text, WholeNumber
-from bot.snapshots import schedule_answers as answers
-from bot.snapshots.schedule_card import UNSCHEDULE
-from bot.snapshots.scheduling import ScheduleRequest, following
+from bot.snapshots.schedules import replies as answers
+from bot.snapshots.schedules.card import UNSCHEDULE
+from bot.snapshots.schedules.service import ScheduleRequest, following
 from handlers.context import Context
 from handlers.snapshot import TEAM, ClaimName, KeepTime, snapshot
 

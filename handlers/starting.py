@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from bot.access import Caller
 from bot.slack.card import Reply
-from bot.training.answers import receipt
 from bot.training.new_run import Submitted, UncachedRunError
-from bot.training.offer_answers import offered
+from bot.training.offers.replies import offered
+from bot.training.replies import receipt
 from bot.training.tables import Run
 from handlers.context import Context
 

@@ -32,18 +32,18 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
-from bot.training.answers import list_card, log_card, stranger_card, why_card
 from bot.training.card import run_card
-from bot.training.follow_card import UNFOLLOW
+from bot.training.external.listing import ExternalWorkload
+from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.launchers import LAUNCHERS
 from bot.training.lineage import lineage_of
 from bot.training.log_reads import LogWish
 from bot.training.presets import presets_of, with_preset
-from bot.training.record import details
+from bot.training.records.record import details
 from bot.training.renderer import people_of
+from bot.training.replies import list_card, log_card, stranger_card, why_card
 from bot.training.spans import times_of
-from bot.training.strangers import ExternalWorkload
 from bot.training.submission import Submission
 from bot.training.tables import Run
 from handlers.button_values import row_of

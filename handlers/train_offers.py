@@ -2,7 +2,7 @@
 
 from bot.access import Right
 from bot.slack.card import Reply
-from bot.training.offer_answers import CONFIRM, accepted
+from bot.training.offers.replies import CONFIRM, accepted
 from handlers.context import Context
 from handlers.train_records import train
 

@@ -7,7 +7,9 @@ from bot.database.database import Session
 from bot.reconcile import due
 from bot.schedule import ScheduledJob
 from bot.slack import documents, messages
-from bot.training import follow_service, logs, offers
+from bot.training import logs
+from bot.training.follows import service
+from bot.training.offers import service as offers
 
 _RUNS_KEPT = timedelta(days=30)
 _HOLDS_KEPT = timedelta(days=1)
@@ -26,7 +28,7 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     due.forget(session)
     holds.forget(session, now - _HOLDS_KEPT)
     logs.forget(session, now)
-    follow_service.forget(session, now)
+    service.forget(session, now)
     offers.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)
 

@@ -11,11 +11,11 @@ from benchmarks.rig.gpu_past import END, TEAMS
 from bot.charts.picture import as_png
 from bot.config import DIGEST_SECTIONS, Settings
 from bot.database.database import Database
-from bot.datasets.caches.usage import UsageService
+from bot.datasets.usage.service import UsageService
 from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.gathering import DigestScope, Gathering
 from bot.gpus.digests.tables import Period
-from bot.gpus.usage import Window, latest
+from bot.gpus.samples.usage import Window, latest
 
 _ROUNDS = 5
 

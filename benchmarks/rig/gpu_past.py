@@ -10,9 +10,9 @@ from sqlalchemy import insert, text
 from sqlmodel import Session
 
 from bot.database.database import Database
-from bot.gpus import keeping
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of
+from bot.gpus.samples import keeping
 from bot.gpus.tables import Series, What
 
 GPUS, TEAMS = 512, 40

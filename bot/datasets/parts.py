@@ -6,17 +6,17 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.renderer import CacheRenderer
-from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.caches.share_watching import ShareEar
+from bot.datasets.caches.shares.controller import ShareController
+from bot.datasets.caches.shares.watching import ShareEar
 from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import VersionController
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.watching import PushEar
 from bot.datasets.renderer import VersionRenderer
-from bot.datasets.watching import SurveyEar
+from bot.datasets.versions.controller import VersionController
+from bot.datasets.versions.watching import SurveyEar
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler

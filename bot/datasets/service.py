@@ -15,8 +15,8 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
-from bot.datasets.surveys import new_survey
 from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase, lane
+from bot.datasets.versions.surveys import new_survey
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.reconcile.due import wake

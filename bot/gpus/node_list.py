@@ -10,11 +10,11 @@ from sqlmodel import Session
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import HOLDERS, NODES, PODS
 from bot.config import Settings
-from bot.gpus.holding import capacities, holders, pods_of_runs
 from bot.gpus.nodes import NodePool, counting_of, places
-from bot.gpus.pods import live_pods
+from bot.gpus.samples.holding import capacities, holders, pods_of_runs
+from bot.gpus.samples.pods import live_pods
+from bot.gpus.samples.sums import series
 from bot.gpus.status import gpus
-from bot.gpus.sums import series
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, plain
 

@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 
 from bot.config import Team
 from bot.quotas import Engine
-from bot.quotas.standing import Item
+from bot.quotas.engines.standing import Item
 from bot.training.kinds import gpus_of, is_known
 from bot.training.spec import spec_of
 from bot.training.tables import WAITING, Run

@@ -11,16 +11,16 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.columns import whole_number
 from bot.errors import ConflictError, NotFoundError
-from bot.gpus import ranking
 from bot.gpus.minutes import Window
 from bot.gpus.node_list import NodeUse, nodes
 from bot.gpus.queueing import waiting
-from bot.gpus.ranking import Idle, Ranked
-from bot.gpus.ranking_card import Life
-from bot.gpus.report import By, Question, Report, report
+from bot.gpus.reports import ranking
+from bot.gpus.reports.ranking import Idle, Ranked
+from bot.gpus.reports.ranking_card import Life
+from bot.gpus.reports.report import By, Question, Report, report
+from bot.gpus.samples.usage import SeriesUsage, latest, series_of, timeline, use
 from bot.gpus.status import ClusterStatus
 from bot.gpus.tables import Series, What
-from bot.gpus.usage import SeriesUsage, latest, series_of, timeline, use
 from bot.people import name_of
 from bot.quotas import Engine
 from bot.training.tables import Run

@@ -9,7 +9,7 @@ from bot.charts.values import percent
 from bot.durations import format_duration
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.queueing import Waits
-from bot.gpus.usage import Now, SeriesUsage, grouped, together
+from bot.gpus.samples.usage import Now, SeriesUsage, grouped, together
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, bold, join, plain
 from bot.training.wording import gpus as gpus_words

@@ -1,7 +1,7 @@
 """GPU quota: what teams may use, and overrides of it that end by themselves."""
 
-from bot.quotas.engine import Engine, Figures, Queue, Queues
-from bot.quotas.engines import Engines
+from bot.quotas.engines.engine import Engine, Figures, Queue, Queues
+from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
 
 __all__ = ["Engine", "Engines", "Figures", "Queue", "Queues", "QuotaService"]

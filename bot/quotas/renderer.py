@@ -13,9 +13,9 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotFoundError
 from bot.people import name_of
-from bot.quotas.card import DriftConflict, OverrideStatus, override_card
-from bot.quotas.controller import active_legs
-from bot.quotas.effect import Effect
+from bot.quotas.managed.controller import active_legs
+from bot.quotas.overrides.card import DriftConflict, OverrideStatus, override_card
+from bot.quotas.overrides.effect import Effect
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import LIVE, OVERRIDE, ManagedQuota, Override, OverridePhase, QuotaAdjustment
 from bot.quotas.wording import amount

@@ -15,12 +15,13 @@ from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
-from bot.quotas.beginning import digest_of, looks_in_view, quota_at, starts
-from bot.quotas.effect import Effect, foresee
-from bot.quotas.engine import EngineTerms, Queues
-from bot.quotas.engines import Engines
-from bot.quotas.kueue_words import WORDS as KUEUE
-from bot.quotas.managed import QuotaField
+from bot.quotas.engines.engine import EngineTerms, Queues
+from bot.quotas.engines.kueue.wording import WORDS as KUEUE
+from bot.quotas.engines.quota import QuotaField
+from bot.quotas.engines.registry import Engines
+from bot.quotas.overrides.beginning import digest_of, looks_in_view, quota_at, starts
+from bot.quotas.overrides.effect import Effect, foresee
+from bot.quotas.overrides.request import Facts, OverrideRequest, base_row, override_row
 from bot.quotas.status import TeamStatus, team_status
 from bot.quotas.tables import (
     LIVE,
@@ -33,7 +34,6 @@ from bot.quotas.tables import (
     lane_of,
     subject_of,
 )
-from bot.quotas.wish import Facts, OverrideRequest, base_row, override_row
 from bot.quotas.wording import change, number
 from bot.reconcile.due import wake
 from bot.rights import EVERYBODY

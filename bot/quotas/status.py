@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from bot.config import Team
-from bot.quotas.cohorts import available
-from bot.quotas.engine import ZERO, Figures, Queue, QueueBacklog, Queues
+from bot.quotas.engines.cohorts import available
+from bot.quotas.engines.engine import ZERO, Figures, Queue, QueueBacklog, Queues
 from bot.quotas.tables import Override
 
 

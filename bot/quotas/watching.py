@@ -11,9 +11,9 @@ from bot.cluster.resources import CLUSTER_QUEUES, KAI_QUEUES
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.errors import DatabaseError
-from bot.quotas.beginning import managed
-from bot.quotas.engine import Engine
-from bot.quotas.managed import QuotaAnnotation, decoded
+from bot.quotas.engines.engine import Engine
+from bot.quotas.engines.quota import QuotaAnnotation, decoded
+from bot.quotas.overrides.beginning import managed
 from bot.quotas.tables import QUOTA, ManagedQuota, Override, lane_of
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import Wakeup

@@ -17,8 +17,8 @@ from bot.snapshots import finding
 from bot.snapshots.examining import SnapshotPlan, examine, in_view
 from bot.snapshots.objects import name_for_run
 from bot.snapshots.planning import kept_until, note_plan, plan_of, refuse_class
-from bot.snapshots.restoring import RestoreRequest, RestoreService, unusable
-from bot.snapshots.service import begin
+from bot.snapshots.restores.service import RestoreRequest, RestoreService, unusable
+from bot.snapshots.snapshots.service import begin
 from bot.snapshots.tables import SNAPSHOT, Snapshot
 
 

@@ -9,14 +9,14 @@ from bot.config import Settings
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.slack.messages import Renderer
-from bot.snapshots.controller import SnapshotController
-from bot.snapshots.renderer import SnapshotRenderer
-from bot.snapshots.restore_controller import RestoreController
-from bot.snapshots.restore_renderer import RestoreRenderer
-from bot.snapshots.revert_controller import RevertController
-from bot.snapshots.revert_renderer import RevertRenderer
-from bot.snapshots.schedule_controller import ScheduleController
-from bot.snapshots.schedule_renderer import ScheduleRenderer
+from bot.snapshots.restores.controller import RestoreController
+from bot.snapshots.restores.renderer import RestoreRenderer
+from bot.snapshots.reverts.controller import RevertController
+from bot.snapshots.reverts.renderer import RevertRenderer
+from bot.snapshots.schedules.controller import ScheduleController
+from bot.snapshots.schedules.renderer import ScheduleRenderer
+from bot.snapshots.snapshots.controller import SnapshotController
+from bot.snapshots.snapshots.renderer import SnapshotRenderer
 
 
 def controllers(context: ControllerContext, approvals: ApprovalContext) -> tuple[Controller, ...]:

@@ -15,9 +15,9 @@ from bot.reconcile.decisions import Wait
 from bot.reconcile.frame import SOON, ControllerContext, RowController
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training import finding, logs
-from bot.training.acting import act
+from bot.training.act import act
 from bot.training.data import standing_of
-from bot.training.decision import (
+from bot.training.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -36,7 +36,7 @@ from bot.training.lasting import is_session, next_moment
 from bot.training.logs import Kept, LogReading
 from bot.training.mishaps import FINE, FailureReason
 from bot.training.network import with_adapters
-from bot.training.observing import observe
+from bot.training.observe import observe
 from bot.training.pace import Pace
 from bot.training.places import POLL, Places, QueuePosition
 from bot.training.recording import Recorder, RunFindings

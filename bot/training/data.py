@@ -15,7 +15,7 @@ from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.quotas import Engine
-from bot.snapshots import waiting
+from bot.snapshots.restores import waiting
 from bot.training.kinds.kind import Site
 from bot.training.new_run import AskedRun, UncachedRunError
 from bot.training.reach import refuse_unreachable

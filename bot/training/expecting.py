@@ -8,7 +8,7 @@ from decimal import Decimal
 from bot.cluster.resources import JOBS
 from bot.cluster.view import View
 from bot.quotas import Figures, Queues
-from bot.quotas.standing import Item
+from bot.quotas.engines.standing import Item
 from bot.quotas.status import free_to_borrow
 
 ZERO = Decimal(0)

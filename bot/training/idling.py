@@ -13,7 +13,7 @@ from bot.config import Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError
 from bot.slack.messages import is_coming, refresh_cards
-from bot.training import notes
+from bot.training import notices
 from bot.training.kinds import gpus_of
 from bot.training.lasting import is_session
 from bot.training.spec import spec_of
@@ -148,8 +148,8 @@ class IdlingService:
         if run.warned_at is None or run.warned_at < notice_at:
             if now >= notice_at:
                 run.warned_at = now
-                notes.is_idle(session, run, max(ends_at, now + NOTICE), now)
-        elif is_coming(session, run.subject, notes.IDLE):
+                notices.is_idle(session, run, max(ends_at, now + NOTICE), now)
+        elif is_coming(session, run.subject, notices.IDLE):
             run.warned_at = now + _LOOK
         elif seen_at >= max(ends_at, run.warned_at + NOTICE) and run.job_uid is not None:
             lasted = format_duration(seen_at - run.idle_since)

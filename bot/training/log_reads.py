@@ -18,10 +18,10 @@ from bot.database.database import Database
 from bot.errors import ClusterError, LimitError, NotFoundError
 from bot.masking import mask_lines
 from bot.training import finding
+from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds import kind_of_run
 from bot.training.logs import container_of, joined
 from bot.training.pods import by_age, main_container, part_of, program_of
-from bot.training.strangers import ExternalWorkload
 from bot.training.tables import KEPT_LINES, KeptLog, Run
 
 T = TypeVar("T", Pod, Holder)

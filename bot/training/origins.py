@@ -9,10 +9,11 @@ from sqlmodel import Session
 from bot.access import Caller
 from bot.errors import NotFoundError, UsageError
 from bot.slack.container_parameters import VolumeMount
-from bot.snapshots import cancelling, finding
+from bot.snapshots import finding
+from bot.snapshots.cancelling import service
 from bot.snapshots.objects import name_for_run
 from bot.snapshots.tables import Restore, RestorePhase, Snapshot
-from bot.training import notes
+from bot.training import notices
 from bot.training.end_snapshots import began
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import Origin, RunSpec, asked_spec
@@ -124,8 +125,8 @@ def leave(session: Session, run: Run, now: datetime) -> None:
     if made is None or made.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         return
     if made.is_live:
-        cancelling.cancel_for_run(session, made, run.stop_by or run.person, now)
-    notes.leaves(session, run, made.claim_name, now, is_there=not made.is_live)
+        service.cancel_for_run(session, made, run.stop_by or run.person, now)
+    notices.leaves(session, run, made.claim_name, now, is_there=not made.is_live)
 
 
 def is_owed(session: Session, run: Run) -> bool:

@@ -1,7 +1,7 @@
 """How runs are presented to quota engines."""
 
 from bot.config import Team
-from bot.quotas.engine import Demand, QueueingSpec
+from bot.quotas.engines.engine import Demand, QueueingSpec
 from bot.training.kinds import gpus_of, kind_of, requests_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

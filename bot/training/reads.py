@@ -8,12 +8,12 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import OPEN_SECRETS, PODS
 from bot.database.database import Database
 from bot.errors import ClusterError
+from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
 from bot.training.log_reads import LogReads, LogTail, LogWish
 from bot.training.pods import newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started
-from bot.training.strangers import ExternalWorkload
 from bot.training.tables import Run
 
 

@@ -9,9 +9,9 @@ from sqlmodel import Session
 from bot.config import Training
 from bot.slack.messages import refresh_cards
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training import end_snapshots, finding, logs, notes, origins
+from bot.training import end_snapshots, finding, logs, notices, origins
 from bot.training.data import let_go
-from bot.training.decision import (
+from bot.training.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -146,10 +146,10 @@ class Recorder:
         if state.phase in {RunPhase.CREATING, RunPhase.RUNNING} and came_from in NOT_ADMITTED:
             run.admissions += 1
             run.admitted_at = now
-            notes.admitted(session, run, came_at, now)
+            notices.admitted(session, run, came_at, now)
         if state.phase is RunPhase.PREEMPTED and came_from is not RunPhase.PREEMPTED:
             run.preemptions += 1
-            notes.preempted(session, run, state.reason, self.words, now)
+            notices.preempted(session, run, state.reason, self.words, now)
         self._note_times(session, run, (came_from, came_at), found)
         self._note_attempt(session, run, found)
         run.reason = " ".join(filter(None, (run.reason, _attempted(session, run, state, found))))
@@ -163,7 +163,7 @@ class Recorder:
         note_limit(session, run, found.limit, now)
         if is_to_be_reminded(run, now):
             run.reminders, run.reminded_at = run.reminders + 1, now
-            notes.ends_soon(session, run, self.words, now)
+            notices.ends_soon(session, run, self.words, now)
 
     def _note_attempt(self, session: Session, run: Run, found: RunFindings) -> None:
         """Stores the last failure of a pod, and posts it if the run continues."""
@@ -184,7 +184,7 @@ class Recorder:
         if is_alone or not is_last(cause, run, fate):
             goes_on = _ALONE if is_alone else "It is restarting."
             why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
-            notes.failed_attempt(session, run, why, _said(session, run, cause), found.now)
+            notices.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
     def _end(self, session: Session, run: Run, state: State, found: RunFindings) -> None:
         run.started_at = run.started_at or state.started_at
@@ -197,11 +197,11 @@ class Recorder:
         let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])
-        notes.ended(session, run, pod, lines, self.words, found.now)
+        notices.ended(session, run, pod, lines, self.words, found.now)
         end_snapshots.take(session, run, self.snapshots, found.now)
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == RunPhase.STOPPED:
-            notes.started_again(session, run, self.again(session, run, found.now), found.now)
+            notices.started_again(session, run, self.again(session, run, found.now), found.now)
 
 
 def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> str:
@@ -238,7 +238,7 @@ def _note_disruptions(session: Session, run: Run, found: RunFindings) -> None:
         why = disruption_of(pod, *filter(None, [found.taker]))
         if why and run.phase not in WAITING:
             kept = session.get(KeptLog, (run.id, pod.uid))
-            notes.disrupted(session, run, pod.uid, (why, kept.lines if kept else []), found.now)
+            notices.disrupted(session, run, pod.uid, (why, kept.lines if kept else []), found.now)
 
 
 def _went_to(session: Session, found: RunFindings) -> str:

@@ -24,6 +24,7 @@ from bot.training.admission import refuse_excess, refuse_forbidden
 from bot.training.claims import reused
 from bot.training.data import Reader, refuse_lost_volumes, use_volumes, with_data
 from bot.training.end_snapshots import refuse_unfit, wished
+from bot.training.external.listing import ExternalWorkload, Strangers
 from bot.training.kinds.kind import Site
 from bot.training.kinds.security import security_of
 from bot.training.listing import Listing, listing
@@ -42,7 +43,6 @@ from bot.training.origins import is_owed, meant, started_on, with_claim
 from bot.training.own_secrets import refuse_named
 from bot.training.renewing import as_today, differences
 from bot.training.spec import RunSpec, asked_spec
-from bot.training.strangers import ExternalWorkload, Strangers
 from bot.training.submission import (
     Submission,
     fill_in,

@@ -9,7 +9,7 @@ import msgspec
 
 from bot.cluster.quantities import format_quantity, parse_quantity
 from bot.datasets.caches.using import FILES
-from bot.quotas.engine import Placement
+from bot.quotas.engines.engine import Placement
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.tables import Run
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.cluster.objects import Pod, Running, find_condition
-from bot.quotas.standing import AdmissionState, Stand
+from bot.quotas.engines.standing import AdmissionState, Stand
 from bot.training import mishaps
 from bot.training.failures import Failure, as_mishap, cause_of, failure_of
 from bot.training.kinds.fate import Progress, WorkloadStatus

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.quotas.standing import Item
+from bot.quotas.engines.standing import Item
 from bot.training.service import TrainingService
 
 

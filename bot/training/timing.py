@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.training import notes
-from bot.training.decision import RunObserved
+from bot.training import notices
+from bot.training.decide import RunObserved
 from bot.training.state import State
 from bot.training.tables import NOT_ADMITTED, Run, RunPhase, Span
 
@@ -51,13 +51,13 @@ def note_start(
     if came[0] in NOT_ADMITTED:
         waited += max(run.since - came[1], _NOTHING)
     if waited >= long_wait:
-        notes.started(session, run, waited, now)
+        notices.started(session, run, waited, now)
 
 
 def note_limit(session: Session, run: Run, limit: Limit | None, now: datetime) -> None:
     """Notifies the owner once that most of the time limit is used."""
     if limit is not None and limit.told_at <= now < limit.ends_at:
-        notes.time_runs_out(session, run, limit.length, limit.ends_at, now)
+        notices.time_runs_out(session, run, limit.length, limit.ends_at, now)
 
 
 def _waited(session: Session, run: Run) -> timedelta:

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from bot.quotas import Figures, Queue, Queues
-from bot.quotas.engine import EngineTerms
-from bot.quotas.standing import AdmissionState, Blocked, Cause
+from bot.quotas.engines.engine import EngineTerms
+from bot.quotas.engines.standing import AdmissionState, Blocked, Cause
 from bot.training.expecting import capacity, expected_start, releases, room
 from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec, spec_of

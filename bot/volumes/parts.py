@@ -11,11 +11,11 @@ from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
-from bot.volumes.growth_card import GrowthRenderer
-from bot.volumes.growth_controller import GrowthController
-from bot.volumes.repair_card import RepairRenderer
-from bot.volumes.repair_controller import RepairController
-from bot.volumes.sightings import PoolController
+from bot.volumes.growths.card import GrowthRenderer
+from bot.volumes.growths.controller import GrowthController
+from bot.volumes.pools.controller import PoolController
+from bot.volumes.repairs.card import RepairRenderer
+from bot.volumes.repairs.controller import RepairController
 
 
 def controllers(

@@ -12,9 +12,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.cluster.resources import JOBS, PVCS
 from bot.database.database import Database
-from bot.datasets.caches import shares
 from bot.datasets.caches.job import JobTarget, claim_of, fill_job
-from bot.datasets.caches.share_controller import ShareController
+from bot.datasets.caches.shares import service
+from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.caches.tables import Cache, CacheShare, SharePhase
 from bot.datasets.caches.users import standing
 from bot.datasets.tables import Version
@@ -81,8 +81,8 @@ class Rig:
         """The team needs the cache; the share's id."""
 
         def work(session: Session) -> str:
-            name = shares.claim_for(session, self.cache, self.team, self.clock.now())
-            found = shares.by_claim(session, self.cache.id, name)
+            name = service.claim_for(session, self.cache, self.team, self.clock.now())
+            found = service.by_claim(session, self.cache.id, name)
             assert found is not None
             return found.id
 
@@ -197,7 +197,7 @@ def test_a_volume_is_shared_and_taken_back(
     assert made is not None
     assert made["spec"]["csi"] == {"driver": NFS, "volumeHandle": _handle(rig)}
     assert made["status"]["phase"] == "Bound"
-    database.transaction(lambda session: shares.leave(session, rig.cache.id, rig.clock.now()))
+    database.transaction(lambda session: service.leave(session, rig.cache.id, rig.clock.now()))
     rig.becomes(share.id, SharePhase.GONE)
     assert rig.api.get(VOLUMES, share.claim_name) is None
     rig.close()
@@ -232,7 +232,7 @@ def test_trident_is_asked_as_it_wants(plane: ControlPlane, site: Site, database:
     (reference,) = rig.api.list(REFERENCES)
     wanted = {"pvcName": rig.cache.claim_name, "pvcNamespace": NAMESPACE}
     assert (reference["metadata"]["namespace"], reference["spec"]) == (rig.team, wanted)
-    database.transaction(lambda session: shares.leave(session, rig.cache.id, rig.clock.now()))
+    database.transaction(lambda session: service.leave(session, rig.cache.id, rig.clock.now()))
     rig.becomes(share.id, SharePhase.GONE)
     assert (rig.api.list(REFERENCES), rig.api.list(CLAIMS, rig.team)) == ([], [])
     rig.close()

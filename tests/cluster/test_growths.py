@@ -17,11 +17,11 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.growing import GrowthService
-from bot.volumes.growth_controller import GrowthController
-from bot.volumes.growth_plan import GrowthRequest, bytes_of
-from bot.volumes.growth_tables import Growth, GrowthPhase
-from bot.volumes.reads import VolumeReads
+from bot.volumes.growths.controller import GrowthController
+from bot.volumes.growths.plan import GrowthRequest, bytes_of
+from bot.volumes.growths.service import GrowthService
+from bot.volumes.growths.tables import Growth, GrowthPhase
+from bot.volumes.pools.reads import VolumeReads
 from playground.arm.estate import TIB
 from playground.arm.trident import CLASS
 from tests.arm import Arm

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bot.config import Admission
-from bot.quotas.kueue_runs import queued
+from bot.quotas.engines.kueue.runs import queued
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import KINDS, dependents_of, kind_of_run
 from bot.training.kinds.pods import owner_labels

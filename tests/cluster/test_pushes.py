@@ -11,13 +11,13 @@ from bot.access import Caller, ChannelPlace
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
 from bot.database.database import Database
-from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.push_tables import Push, PushPhase
+from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.service import PushService
+from bot.datasets.tables import Push, PushPhase
 from bot.reconcile.frame import ControllerContext
-from bot.training.makers import makers_of
+from bot.training.records.makers import makers_of
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, TEAM_A
 from tests.cluster.api import Object, wait_for

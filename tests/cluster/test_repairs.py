@@ -14,11 +14,11 @@ from bot.database.database import Database
 from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.moves import Records
-from bot.volumes.repair import Asker, begin_repair
-from bot.volumes.repair_controller import RepairController
-from bot.volumes.repair_course import RESTARTED_AT
-from bot.volumes.repair_plan import RepairPlan
-from bot.volumes.repair_tables import Repair, RepairPhase
+from bot.volumes.repairs.controller import RepairController
+from bot.volumes.repairs.decide import RESTARTED_AT
+from bot.volumes.repairs.plan import RepairPlan
+from bot.volumes.repairs.service import Asker, begin_repair
+from bot.volumes.repairs.tables import Repair, RepairPhase
 from playground.arm.estate import GIB
 from playground.arm.trident import HOME
 from tests.arm import Arm

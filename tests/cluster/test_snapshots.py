@@ -21,11 +21,11 @@ from bot.cluster.resources import (
 )
 from bot.database.database import Database
 from bot.reconcile.frame import ControllerContext
-from bot.snapshots import restoring
-from bot.snapshots.controller import SnapshotController
-from bot.snapshots.restore_controller import RestoreController
-from bot.snapshots.restoring import RestoreService
-from bot.snapshots.service import SnapshotRequest, SnapshotService
+from bot.snapshots.restores import service
+from bot.snapshots.restores.controller import RestoreController
+from bot.snapshots.restores.service import RestoreService
+from bot.snapshots.snapshots.controller import SnapshotController
+from bot.snapshots.snapshots.service import SnapshotRequest, SnapshotService
 from bot.snapshots.tables import Restore, RestorePhase, Snapshot, SnapshotPhase
 from tests.bot.ground import ALICE, TEAM_A
 from tests.bot.snapshots.rig import SETTINGS
@@ -77,7 +77,7 @@ class Rig:
 
     def restore(self, row_id: str) -> str:
         self.look()
-        wish, now = restoring.RestoreRequest("again"), self.clock.now()
+        wish, now = service.RestoreRequest("again"), self.clock.now()
 
         def work(session: Session) -> str:
             row = session.get_one(Snapshot, row_id)

@@ -14,14 +14,13 @@ from sqlmodel import Session, SQLModel, col, select
 from bot.approvals.tables import Approval
 from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.datasets.caches.tables import Cache, Orphan
-from bot.datasets.push_tables import Push
-from bot.datasets.tables import Dataset
+from bot.datasets.tables import Dataset, Push
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase
 from bot.volumes.changes.tables import VolumeChange
-from bot.volumes.growth_tables import Growth
-from bot.volumes.repair_tables import Repair
+from bot.volumes.growths.tables import Growth
+from bot.volumes.repairs.tables import Repair
 from playground.arm.trident import CLASS, DRIVER
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
 from playground.cluster.story import snapshot_class

@@ -7,10 +7,10 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.cluster.resources import HOLDERS
-from bot.gpus import keeping
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import minute_of
-from bot.gpus.sampling import SampleController
+from bot.gpus.samples import keeping
+from bot.gpus.samples.sampling import SampleController
 from bot.gpus.tables import Series, What
 from bot.slack.parameters import Reference
 from bot.training.tables import Run

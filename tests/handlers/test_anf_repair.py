@@ -3,7 +3,7 @@
 import pytest
 from sqlmodel import col, select
 
-from bot.volumes.repair_tables import Repair
+from bot.volumes.repairs.tables import Repair
 from tests.handlers.anf_desk import Desk, desk, opened_desk
 from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B
 

@@ -9,7 +9,7 @@ import pytest
 from sqlmodel import select
 
 from bot.cluster.resources import PVCS, VOLUMES, Resource
-from bot.datasets.push_tables import Push
+from bot.datasets.tables import Push
 from tests.handlers.office import (
     ALICE,
     BOB,

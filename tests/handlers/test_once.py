@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlmodel import Session, select
 
-from bot.datasets.push_tables import Push
+from bot.datasets.tables import Push
 from bot.quotas.tables import Override
 from bot.slack.incoming import Incoming
 from bot.slack.text import as_text

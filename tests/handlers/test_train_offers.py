@@ -13,7 +13,7 @@ from bot.cluster.resources import STORAGE_CLASSES
 from bot.database.database import Session
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.tables import Dataset, Version
-from bot.training import offers
+from bot.training.offers import service
 from bot.training.tables import Run, RunOffer
 from playground.cluster.story import storage_class
 from tests.bot.cluster.api_server import eventually
@@ -154,7 +154,7 @@ def test_an_old_offer_does_nothing(desk: Office) -> None:
     do(desk, age)
     gone = "This offer is out of date. Nothing was done.\nSubmit the run again."
     assert clicks(desk, offer_id) == gone
-    do(desk, lambda s: offers.forget(s, desk.application.clock.now()))
+    do(desk, lambda s: service.forget(s, desk.application.clock.now()))
     assert (every(desk, RunOffer), clicks(desk, offer_id)) == ([], gone)
 
 

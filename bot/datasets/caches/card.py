@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.caches.notes import CHANGED
+from bot.datasets.caches.notices import CHANGED
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
-from bot.datasets.notes import RECORD
+from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Progress, Tone

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import CacheClass, Datasets, Settings
-from bot.datasets.caches.shareable import Storage, unshareable
+from bot.datasets.caches.shares.shareable import Storage, unshareable
 from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.slack.reading import closest
 

@@ -9,9 +9,9 @@ from typing_extensions import override
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
 from bot.datasets import bounds
-from bot.datasets.caches import eviction, fsx_filling, fsx_leaving, shares
+from bot.datasets.caches import eviction
 from bot.datasets.caches.cost import best_time, longest_time
-from bot.datasets.caches.decision import (
+from bot.datasets.caches.decide import (
     CacheObserved,
     CreateClaim,
     CreateJob,
@@ -21,16 +21,19 @@ from bot.datasets.caches.decision import (
     RecordObserved,
     decide,
 )
-from bot.datasets.caches.fsx_volume import claim_of_import, reading_job
+from bot.datasets.caches.fsx import filling
+from bot.datasets.caches.fsx import leaving as fsx_leaving
+from bot.datasets.caches.fsx.volume import claim_of_import, reading_job
 from bot.datasets.caches.job import JobTarget, claim_of, fill_job, layout_job
 from bot.datasets.caches.lost import lost
-from bot.datasets.caches.observing import observe
-from bot.datasets.caches.recording import CacheFindings, record
+from bot.datasets.caches.observe import observe
+from bot.datasets.caches.record import CacheFindings, record
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, CacheIntent, CachePhase
-from bot.datasets.controller import FIRST_LOOK, places_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
 from bot.datasets.tables import Version
+from bot.datasets.versions.controller import FIRST_LOOK, places_of
 from bot.errors import NotAllowedError, StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
@@ -56,7 +59,7 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
             return eviction.step(self._context, row, now)
         cluster = self._cluster(row)
         coming = self._forbidden(row, now)
-        coming = coming or fsx_filling.step(self._context, cluster, row, now)
+        coming = coming or filling.step(self._context, cluster, row, now)
         return coming or super().reconcile(row, now)
 
     @override
@@ -182,7 +185,7 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
 
     def _is_shared(self, cache: Cache) -> bool:
         """Whether other namespaces still have a share of it."""
-        return bool(self._context.database.read(lambda session: shares.live(session, cache.id)))
+        return bool(self._context.database.read(lambda session: service.live(session, cache.id)))
 
     def _is_lost(self, cache: Cache) -> bool:
         """Whether its volume would be kept if its PVC were deleted."""

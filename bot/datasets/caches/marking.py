@@ -9,8 +9,9 @@ from sqlalchemy import CursorResult, delete, update
 from sqlmodel import Session, col
 
 from bot.audit import Actor, record
-from bot.datasets.caches import fills, shares, telling
+from bot.datasets.caches import fills, telling
 from bot.datasets.caches.lost import refuse_lost
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.caches.users import PIN, holding
 from bot.datasets.tables import lane
@@ -77,7 +78,7 @@ def begin(session: Session, cache_id: str, now: datetime) -> None:
     cache.phase, cache.since, cache.obstacle, cache.trouble = CachePhase.EVICTING, now, "", ""
     cache.called_off = cache.noticed_at = cache.leaves_at = None
     session.add(cache)
-    shares.leave(session, cache_id, now)
+    service.leave(session, cache_id, now)
     fills.ends(session, cache, now)
     refresh_cards(session, cache.subject, live=True)
 
@@ -119,7 +120,7 @@ def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> 
     cache.phase, cache.since, cache.ended_at = CachePhase.EVICTED, now, now
     cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
     cache.obstacle = cache.trouble = ""
-    left = shares.remains(session, cache_id)
+    left = service.remains(session, cache_id)
     cache.reason = f"{telling.outcome(cache, parting.retained)} {left}".strip()
     session.add(cache)
     session.connection().execute(

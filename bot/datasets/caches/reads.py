@@ -7,7 +7,7 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.database.database import Database
-from bot.datasets.caches import shares
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.users import holding, standing
 from bot.datasets.fsx.tables import Import
@@ -42,7 +42,7 @@ class CacheReads:
         now = self._clock.now()
         seen, held, imported = self._database.read(
             lambda session: (
-                shares.live(session, cache.id),
+                service.live(session, cache.id),
                 holding(session, cache, now),
                 session.get(Import, cache.id),
             )

@@ -9,8 +9,8 @@ from bot.config import Settings
 from bot.datasets import bounds
 from bot.datasets.caches.tables import Cache
 from bot.datasets.location import Location
-from bot.datasets.surveys import new_survey
 from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase, lane
+from bot.datasets.versions.surveys import new_survey
 from bot.reconcile.due import Due, wake
 
 _AT_ONCE = 3

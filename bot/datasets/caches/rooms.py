@@ -13,7 +13,7 @@ from bot.cluster.allowances import Allowance
 from bot.config import Datasets
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
 from bot.datasets.caches.watermark import ClassCapacity
-from bot.volumes.pools import PoolRoom
+from bot.volumes.pools.capacity import PoolRoom
 
 _REQUESTS = "requests.storage"
 # A volume requested shortly before the pool was read may not have existed yet.

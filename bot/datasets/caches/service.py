@@ -14,7 +14,7 @@ from bot.cluster.resources import ALLOWANCES
 from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import bounds, finding
-from bot.datasets.caches import fills, fsx_planning
+from bot.datasets.caches import fills
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.boosts import Boosts, Foreseen
 from bot.datasets.caches.classes import Classes
@@ -27,6 +27,7 @@ from bot.datasets.caches.cost import (
     volume_bytes,
     without,
 )
+from bot.datasets.caches.fsx import planning
 from bot.datasets.caches.keeping import keep_seconds
 from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.plan import CachePlan, CacheRequest, Keeping
@@ -40,7 +41,7 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards, show_card
 from bot.slack.reading import closest
-from bot.volumes.pools import pool_rooms
+from bot.volumes.pools.capacity import pool_rooms
 
 
 @dataclass(frozen=True)
@@ -199,13 +200,13 @@ class CacheService:
         """Bytes that the cache takes; UserError if FSx cannot import the version."""
         if self._import(session, version, name) is None:
             return volume_bytes(version, wish.size, self._classes.settings(name))
-        fsx_planning.refuse_options(name, wish.size, wish.layout)
-        return fsx_planning.space(version)
+        planning.refuse_options(name, wish.size, wish.layout)
+        return planning.space(version)
 
     def _import(self, session: Session, version: Version, name: str) -> Import | None:
         """The FSx import for a cache of that class; None if the files are copied."""
         linked = self._classes.settings(name).fsx
-        return fsx_planning.planned(session, version, name, linked) if linked else None
+        return planning.planned(session, version, name, linked) if linked else None
 
     def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
         """The other teams; UserError if one is unknown or may not use the dataset."""

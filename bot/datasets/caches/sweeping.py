@@ -9,16 +9,17 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
 from bot.cluster.view import Change
-from bot.datasets.caches import shares, sights
+from bot.datasets.caches import sights
 from bot.datasets.caches.looking import look
 from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.tables import lane
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import Wakeup
-from bot.volumes.pools import pool_sums
+from bot.volumes.pools.capacity import pool_sums
 
 
 class SweepController:
@@ -42,7 +43,7 @@ class SweepController:
         )
         caches = database.read(
             lambda session: {
-                each.id: (each, shares.live(session, each.id)) for each in ready(session, row_id)
+                each.id: (each, service.live(session, each.id)) for each in ready(session, row_id)
             }
         )
         allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()

@@ -12,9 +12,9 @@ from bot.cluster.view import View
 from bot.config import Settings
 from bot.datasets import bounds, finding
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches import shares
 from bot.datasets.caches.lost import refuse_lost
-from bot.datasets.caches.shareable import Storage, unshareable
+from bot.datasets.caches.shares import service
+from bot.datasets.caches.shares.shareable import Storage, unshareable
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, SharePhase
 from bot.datasets.caches.taking import take as hold
 from bot.datasets.finding import Reference
@@ -191,7 +191,7 @@ def _refuse_unshareable(cache: Cache, user: User) -> None:
 def _taken(session: Session, version: Version, cache: Cache, user: User, now: datetime) -> Taken:
     hold(session, cache, user.subject, user.why, now)
     _join(session, cache, user.team)
-    claim = shares.claim_for(session, cache, user.namespace, now)
+    claim = service.claim_for(session, cache, user.namespace, now)
     folder = WHOLE if session.get(Import, cache.id) is not None else FILES
     return Taken(version.reference, version.digest or "", cache.id, claim, folder)
 
@@ -238,7 +238,7 @@ def _left(cache: Cache) -> str:
 
 
 def _shared(session: Session, cache: Cache, claim: str) -> DataReadiness:
-    share = shares.by_claim(session, cache.id, claim)
+    share = service.by_claim(session, cache.id, claim)
     if share is None:
         return DataReadiness(failed=f"PVC {claim} of {cache.reference} is no longer known.")
     if share.reason or not share.is_live:

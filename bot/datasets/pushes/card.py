@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.push_tables import Push, PushPhase
+from bot.datasets.tables import Push, PushPhase
 from bot.datasets.wording import capacity, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Progress, Tone

@@ -12,18 +12,18 @@ from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
-from bot.datasets.controller import FIRST_LOOK
 from bot.datasets.job import Manifest
-from bot.datasets.push_tables import PUSH, Push, PushPhase
 from bot.datasets.pushes import restore_forms
-from bot.datasets.pushes.decision import decide
+from bot.datasets.pushes.decide import decide
+from bot.datasets.pushes.decisions import AwaitDeletion, Decision, Make, PushObserved, Remove
 from bot.datasets.pushes.job import push_job
 from bot.datasets.pushes.lineage import Makers
-from bot.datasets.pushes.observing import observe
-from bot.datasets.pushes.recording import PushFindings, Ways, record
+from bot.datasets.pushes.observe import observe
+from bot.datasets.pushes.record import PushFindings, Ways, record
 from bot.datasets.pushes.restored import RestoredPart
-from bot.datasets.pushes.steps import AwaitDeletion, Decision, Make, PushObserved, Remove
 from bot.datasets.pushes.versions import Versions
+from bot.datasets.tables import PUSH, Push, PushPhase
+from bot.datasets.versions.controller import FIRST_LOOK
 from bot.errors import StorageError
 from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower

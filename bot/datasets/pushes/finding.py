@@ -6,7 +6,7 @@ from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
 from bot.datasets.caches.tables import CacheShare
-from bot.datasets.push_tables import Push, PushPhase
+from bot.datasets.tables import Push, PushPhase
 
 
 def writing(session: Session) -> Sequence[Push]:

@@ -7,7 +7,7 @@ from typing import Final
 from bot.cluster import labels
 from bot.config import Datasets, Store
 from bot.datasets.job import Manifest, told, worker_job, worker_pod
-from bot.datasets.push_tables import Push
+from bot.datasets.tables import Push
 
 ROOT: Final = "/data"
 _VOLUME = "data"

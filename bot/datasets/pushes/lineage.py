@@ -7,8 +7,7 @@ from typing import NamedTuple
 from sqlmodel import Session, col, select
 
 from bot.datasets.caches.tables import VersionUse
-from bot.datasets.push_tables import Push
-from bot.datasets.tables import Version
+from bot.datasets.tables import Push, Version
 
 
 class Written(NamedTuple):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from bot.datasets.push_tables import spelled
+from bot.datasets.tables import spelled
 from bot.errors import UsageError
 
 

@@ -3,9 +3,8 @@
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.pushes.card import push_card
-from bot.datasets.tables import Version
+from bot.datasets.tables import PUSH, Push, Version
 from bot.datasets.wording import name_of
 from bot.slack.card import Card
 

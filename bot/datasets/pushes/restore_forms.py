@@ -6,8 +6,8 @@ from bot.cluster import labels
 from bot.cluster.claims import TRIDENT, StorageClass
 from bot.cluster.resources import SNAPSHOT
 from bot.cluster.snapshots import VolumeSnapshotContent
-from bot.datasets.push_tables import Push
 from bot.datasets.pushes.job import marks
+from bot.datasets.tables import Push
 
 Manifest = dict[str, Any]
 _READ_ONLY, _MANY, _ONE = "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"

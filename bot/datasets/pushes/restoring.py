@@ -2,9 +2,7 @@
 
 from datetime import datetime
 
-from bot.datasets.push_tables import Push, PushPhase
-from bot.datasets.pushes.restored import Restored, RestoredPart
-from bot.datasets.pushes.steps import (
+from bot.datasets.pushes.decisions import (
     ADMIN,
     GOES_ON,
     STARTS_WITHIN,
@@ -13,6 +11,8 @@ from bot.datasets.pushes.steps import (
     Make,
     Remove,
 )
+from bot.datasets.pushes.restored import Restored, RestoredPart
+from bot.datasets.tables import Push, PushPhase
 from bot.durations import format_duration
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
 

@@ -14,15 +14,14 @@ from bot.config import Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.bounds import StoreUse
-from bot.datasets.caches import shares
+from bot.datasets.caches.shares import service
 from bot.datasets.job import job_name
 from bot.datasets.location import overlap
-from bot.datasets.push_tables import PUSH, Push
 from bot.datasets.pushes.finding import writing
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
-from bot.datasets.tables import Dataset, lane
+from bot.datasets.tables import PUSH, Dataset, Push, lane
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
 from bot.reconcile.due import wake
@@ -92,7 +91,7 @@ class PushService:
         session.add(push)
         session.flush()
         if push.share_id:
-            shares.open_for(session, push, now)
+            service.open_for(session, push, now)
         if offer.volume.kept_as:
             holds.take(session, _hold(push, offer.volume.kept_as))
         facts = {"source": push.source, "target": push.target, "store": push.store}

@@ -8,9 +8,9 @@ from sqlmodel import Session
 from bot.access import Caller, ChannelPlace
 from bot.config import Settings
 from bot.datasets import finding
-from bot.datasets.push_tables import Push
 from bot.datasets.pushes.lineage import Makers, note_origin
 from bot.datasets.service import DatasetService, NewDataset
+from bot.datasets.tables import Push
 from bot.errors import UserError
 
 

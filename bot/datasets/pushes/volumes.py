@@ -11,7 +11,7 @@ from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
 from bot.cluster.snapshots import VolumeSnapshot
 from bot.config import Datasets
-from bot.datasets.caches.share_forms import Unshareable, form_of
+from bot.datasets.caches.shares.forms import Unshareable, form_of
 from bot.errors import ConflictError, NotFoundError
 from bot.slack.reading import closest
 

@@ -6,8 +6,7 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS
 from bot.cluster.view import Change
-from bot.datasets.push_tables import PUSH
-from bot.datasets.tables import lane
+from bot.datasets.tables import PUSH, lane
 from bot.reconcile.wakeups import Wakeup
 
 _HEARD = (JOBS, PVCS, SNAPSHOTS)

@@ -8,7 +8,7 @@ from bot.charts.values import figure, percent
 from bot.durations import format_duration
 from bot.gpus.digests.charting import charts_of
 from bot.gpus.digests.figures import Figures, GpuShare, Idle, Raised, TeamFigures
-from bot.gpus.ranking_card import idle_buttons
+from bot.gpus.reports.ranking_card import idle_buttons
 from bot.slack.card import Button, Card, Table, Tone
 from bot.slack.markup import Markup, bold, join, plain, sentence, when
 

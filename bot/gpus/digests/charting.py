@@ -11,7 +11,7 @@ from bot.gpus.amounts import hours
 from bot.gpus.digests.figures import Days, Figures, Hours, TeamFigures
 from bot.gpus.digests.plans import days_until
 from bot.gpus.minutes import PER_HOUR
-from bot.gpus.usage import Window, WindowUsage, grouped, held_by_hour, use
+from bot.gpus.samples.usage import Window, WindowUsage, grouped, held_by_hour, use
 
 _DAYS, _HEAT_DAYS = 14, 7
 _MOST_TEAMS, _MOST_BARS = 6, 10

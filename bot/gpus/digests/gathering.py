@@ -11,7 +11,7 @@ import msgspec
 from sqlmodel import Session
 
 from bot.config import Settings
-from bot.datasets.caches.usage import UsageService
+from bot.datasets.usage.service import UsageService
 from bot.errors import ConflictError
 from bot.gpus.amounts import WHOLE
 from bot.gpus.digests.charting import day_figures, hour_figures
@@ -29,10 +29,10 @@ from bot.gpus.digests.hardware import hardware
 from bot.gpus.digests.plans import days_until, local_date
 from bot.gpus.digests.tables import Period
 from bot.gpus.minutes import Window
-from bot.gpus.sums import Who
-from bot.gpus.usage import Amounts, SeriesUsage, WindowUsage, grouped, latest, together, use
+from bot.gpus.samples.sums import Who
+from bot.gpus.samples.usage import Amounts, SeriesUsage, WindowUsage, grouped, latest, together, use
 from bot.people import name_of
-from bot.quotas.during import overrides_during
+from bot.quotas.overrides.during import overrides_during
 from bot.quotas.wording import title
 from bot.training.daily import Daily, daily, runs_by_id
 from bot.volumes.changes.during import raises_during

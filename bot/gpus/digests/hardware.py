@@ -3,8 +3,8 @@
 from sqlmodel import Session
 
 from bot.gpus.digests.figures import Faulty
-from bot.gpus.faults import faults_in
 from bot.gpus.minutes import Window, moment_of
+from bot.gpus.samples.faults import faults_in
 from bot.gpus.sources.source import FaultKind
 from bot.gpus.tables import GpuFault
 

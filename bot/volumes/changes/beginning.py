@@ -18,7 +18,8 @@ from bot.config import Anf, Settings
 from bot.errors import ClusterError, ConflictError, UserError
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
-from bot.volumes.changes import notes, recording
+from bot.volumes.changes import notices
+from bot.volumes.changes import record as recording
 from bot.volumes.changes.boost import boosted
 from bot.volumes.changes.plan import ChangePlan, ChangeRequest, VolumeState, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, ChangePhase, VolumeChange
@@ -83,7 +84,7 @@ class Beginning:
             return
         row.since = now
         session.add(row)
-        notes.refresh(session, row, live=True)
+        notices.refresh(session, row, live=True)
 
     def give_up(self, session: Session, row_id: str, now: datetime) -> None:
         """Ends a boost that has not started when its fill has ended."""
@@ -103,9 +104,9 @@ class Beginning:
             row.phase, row.since = ChangePhase.APPROVED, now
             session.add(row)
             deciders = [vote.person for vote in self._approvals.votes(session, approval)]
-            notes.approved(session, row, deciders, now)
+            notices.approved(session, row, deciders, now)
             wake(session, CHANGE, row.id, LANE, now)
-        notes.refresh(session, row, live=row.phase != ChangePhase.ASKED)
+        notices.refresh(session, row, live=row.phase != ChangePhase.ASKED)
 
     def set_out(self, session: Session, row_id: str, settings: Settings, now: datetime) -> None:
         """Begins or reverts a change; if its approval no longer holds, it waits for a new one."""
@@ -122,7 +123,7 @@ class Beginning:
             self._approvals.use(session, approval, digest_of(row), now)
             row.phase, row.since, row.trouble = ChangePhase.ASKED, now, ""
             session.add(row)
-            notes.refresh(session, row, live=False)
+            notices.refresh(session, row, live=False)
         else:
             recording.set_out(session, row_id, settings, now)
 
@@ -216,13 +217,13 @@ def under_way(other: VolumeChange) -> ConflictError:
     """The error that another change of the volume is in progress."""
     if other.boosted_id:
         return ConflictError(
-            f"<@{other.person}> requested a boost of this volume: {notes.change_of(other)}. It is"
+            f"<@{other.person}> requested a boost of this volume: {notices.change_of(other)}. It is"
             " reverted when that fill has ended.",
             f"Request it again then. The card in <#{other.channel}> can end the boost earlier.",
         )
     return ConflictError(
         f"<@{other.person}> requested another change of this volume:"
-        f" {notes.change_of(other)}. It has not ended.",
+        f" {notices.change_of(other)}. It has not ended.",
         f"Withdraw or revert it first, on its card in <#{other.channel}>.",
     )
 

@@ -9,9 +9,10 @@ from bot.audit import Actor, record
 from bot.reconcile.due import wake
 from bot.slack.markup import Markup, join, plain, sentence, when
 from bot.slack.messages import Subject, show_card
-from bot.volumes.changes import keeping, recording
+from bot.volumes.changes import keeping
+from bot.volumes.changes import record as recording
 from bot.volumes.changes.beginning import live_of, under_way
-from bot.volumes.changes.notes import where_it_is
+from bot.volumes.changes.notices import where_it_is
 from bot.volumes.changes.question import bill
 from bot.volumes.changes.tables import (
     CHANGE,

@@ -8,7 +8,7 @@ from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.changes.acts import Grow, Move, Shrink, TellTrident, Throttle, acts
-from bot.volumes.changes.notes import change_of
+from bot.volumes.changes.notices import change_of
 from bot.volumes.changes.question import TRIDENT, bill
 from bot.volumes.changes.tables import ChangeKind, ChangePhase, Direction, VolumeChange
 from bot.volumes.wording import capacity, throughput

@@ -11,7 +11,8 @@ from bot.errors import StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext, RowController
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes import keeping, notes, recording
+from bot.volumes.changes import keeping, notices
+from bot.volumes.changes import record as recording
 from bot.volumes.changes.acts import (
     Act,
     Grow,
@@ -26,12 +27,12 @@ from bot.volumes.changes.acts import (
     state_of_throughput,
 )
 from bot.volumes.changes.beginning import Beginning, ChangeObserved
-from bot.volumes.changes.course import SOON, CheckAgain, Send, follow, proceed, refused, unread
-from bot.volumes.changes.course import Decision as Next
+from bot.volumes.changes.decide import SOON, CheckAgain, Send, follow, proceed, refused, unread
+from bot.volumes.changes.decide import Decision as Next
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.changes.trident import record_of, state_of_telling
 from bot.volumes.operations import Operations, Progress
-from bot.volumes.repair_tables import Repair
+from bot.volumes.repairs.tables import Repair
 
 _MISSING = 404
 _DEADLINE_SECONDS = 20.0  # a step has 30 s, and Trident is asked in it, too
@@ -85,7 +86,7 @@ class VolumeChangeController(RowController[VolumeChange]):
         row = session.get(VolumeChange, row_id)
         if row is not None and row.is_live and trouble.is_lasting:
             row.trouble = trouble.sentence
-            notes.refresh(session, row, live=True)
+            notices.refresh(session, row, live=True)
 
     def _is_in_vain(self, row: VolumeChange, now: datetime) -> bool:
         """Whether the fill of a boost has ended before the boost started."""

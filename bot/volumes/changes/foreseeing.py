@@ -16,7 +16,7 @@ from bot.volumes.changes.boost import boosted
 from bot.volumes.changes.plan import MANUAL, ChangePlan, VolumeState
 from bot.volumes.levels import estimated_throughput
 from bot.volumes.matching import MatchedVolume, Named
-from bot.volumes.pools import fresh_pools, pool_rooms
+from bot.volumes.pools.capacity import fresh_pools, pool_rooms
 from bot.volumes.resources import AnfVolume, Estate, Pool, VolumePlace, pool_place
 from bot.volumes.tables import SeenPool
 

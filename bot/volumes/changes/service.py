@@ -22,7 +22,8 @@ from bot.reconcile.due import wake
 from bot.rights import Role
 from bot.slack.messages import show_card
 from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
-from bot.volumes.changes import notes, recording
+from bot.volumes.changes import notices
+from bot.volumes.changes import record as recording
 from bot.volumes.changes.beginning import live_of, under_way, went_up_at
 from bot.volumes.changes.plan import ChangePlan, ChangeRequest, VolumeState, make_plan
 from bot.volumes.changes.tables import CHANGE, LANE, ChangePhase, VolumeChange
@@ -194,7 +195,7 @@ class ChangeService:
                 recording.not_begun(session, row.id, ChangePhase.WITHDRAWN, "", now)
             case ChangePhase.HELD:
                 row.returned_by = caller.person
-                notes.refresh(session, row, live=True)
+                notices.refresh(session, row, live=True)
             case _:
                 raise ConflictError(
                     f"Change {row.number} is already {row.phase}.", "Nothing was changed."

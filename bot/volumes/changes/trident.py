@@ -14,9 +14,9 @@ from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
 from bot.volumes.matching import named_by
 from bot.volumes.moves import Record, Records
 from bot.volumes.records import note
-from bot.volumes.repair import Asker, WakeAfterRepair, begin_repair, live_repair
-from bot.volumes.repair_plan import RepairPlan
-from bot.volumes.repair_tables import Repair, RepairPhase
+from bot.volumes.repairs.plan import RepairPlan
+from bot.volumes.repairs.service import Asker, WakeAfterRepair, begin_repair, live_repair
+from bot.volumes.repairs.tables import Repair, RepairPhase
 from bot.volumes.tables import MovedVolume
 
 

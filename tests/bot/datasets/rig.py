@@ -10,11 +10,11 @@ from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.config import Settings, Store
 from bot.database.database import Database, Session
-from bot.datasets.controller import VersionController
 from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
-from bot.datasets.watching import SurveyEar
+from bot.datasets.versions.controller import VersionController
+from bot.datasets.versions.watching import SurveyEar
 from bot.people import Person
 from bot.reconcile import due
 from bot.reconcile.loop import Loop

@@ -11,11 +11,11 @@ from typing_extensions import override
 from bot.config import ClusterSettings, PrometheusSettings
 from bot.errors import MetricsError
 from bot.gpus.amounts import Amounts
-from bot.gpus.controller import UseController, look_around
-from bot.gpus.measuring import MeasureController
+from bot.gpus.idle.controller import UseController, look_around
 from bot.gpus.minutes import Window, minute_of, moment_of
-from bot.gpus.sampling import SampleController, sample_all
-from bot.gpus.usage import WindowUsage, use
+from bot.gpus.samples.measuring import MeasureController
+from bot.gpus.samples.sampling import SampleController, sample_all
+from bot.gpus.samples.usage import WindowUsage, use
 from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.gpus.attributing import of_nodes, of_shared
-from bot.gpus.pods import KnownPod
+from bot.gpus.samples.attributing import of_nodes, of_shared
+from bot.gpus.samples.pods import KnownPod
 from bot.gpus.sources.source import Figures
 
 LANE, NOTEBOOK = ("team-a", "lane-x"), ("team-a", "nb-x")

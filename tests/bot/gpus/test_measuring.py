@@ -6,8 +6,8 @@ from pathlib import Path
 from bot.config import ClusterSettings
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import minute_of, moment_of
-from bot.gpus.sampling import sample_all
-from bot.gpus.usage import latest, series_of
+from bot.gpus.samples.sampling import sample_all
+from bot.gpus.samples.usage import latest, series_of
 from tests.bot.gpus.notebook import MINUTE, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, Sampled
 from tests.bot.gpus.sources.amazon import CloudWatchPlayed, cloudwatch

@@ -8,10 +8,10 @@ import pytest
 
 from bot.config import Prices
 from bot.gpus.minutes import Window
-from bot.gpus.ranking_card import life_card
-from bot.gpus.report import By, Question, report
-from bot.gpus.report_card import report_card
-from bot.gpus.sampling import sample_all
+from bot.gpus.reports.card import report_card
+from bot.gpus.reports.ranking_card import life_card
+from bot.gpus.reports.report import By, Question, report
+from bot.gpus.samples.sampling import sample_all
 from bot.gpus.service import GpuService
 from bot.slack.text import as_text
 from tests.bot.gpus.notebook import FREE, HOURS, MINUTE, USED, begin

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from bot.database.database import Database
-from bot.gpus.owners import Owner, ids_of
-from bot.gpus.pods import NewPod, end_pods, keep_pods, known_pods, live_pods
+from bot.gpus.samples.owners import Owner, ids_of
+from bot.gpus.samples.pods import NewPod, end_pods, keep_pods, known_pods, live_pods
 from bot.gpus.tables import What
 
 LANE = Owner(What.RUN, "default", team="team-a", run_id="r1", name="lane", gpu_type="h100")

@@ -8,8 +8,8 @@ from sqlmodel import Session, select
 from bot.config import Prices
 from bot.database.database import Database
 from bot.gpus.minutes import PER_HOUR, Window, minute_of
-from bot.gpus.report import By, Question, report
-from bot.gpus.report_card import csv_card, report_card
+from bot.gpus.reports.card import csv_card, report_card
+from bot.gpus.reports.report import By, Question, report
 from bot.gpus.tables import Hour, Series, What
 from bot.slack.text import as_text
 from tests.bot.gpus.digests.days import OWED, QUOTED, begin, fill

@@ -9,12 +9,12 @@ import pytest
 from bot.cluster.resources import NODES
 from bot.config import Prices
 from bot.gpus.amounts import Amounts
-from bot.gpus.measuring import MeasureController
 from bot.gpus.minutes import Window, minute_of, moment_of
-from bot.gpus.report import By, Question, report
-from bot.gpus.sampling import sample_all
+from bot.gpus.reports.report import By, Question, report
+from bot.gpus.samples.measuring import MeasureController
+from bot.gpus.samples.sampling import sample_all
+from bot.gpus.samples.usage import latest, series_of, timeline, together
 from bot.gpus.tables import Sampling
-from bot.gpus.usage import latest, series_of, timeline, together
 from bot.training.spans import times_of
 from playground.cluster.story import training_job
 from tests.bot.gpus.notebook import FREE, HOURS, MINUTE, USED, begin, scrape, share

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.gpus.amounts import Amounts
-from bot.gpus.sampling import sample_all
+from bot.gpus.samples.sampling import sample_all
 from tests.bot.gpus.notebook import MINUTE
 from tests.bot.gpus.rig import ACTIVE, Sampled, offered
 from tests.prometheus import Scraped

@@ -12,12 +12,12 @@ from sqlalchemy import delete
 from sqlmodel import Session, SQLModel
 
 from bot.database.database import Database
-from bot.gpus import keeping
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of, moment_of
-from bot.gpus.packing import add_up, pack, unpack
+from bot.gpus.samples import keeping
+from bot.gpus.samples.packing import add_up, pack, unpack
+from bot.gpus.samples.usage import Window, held_by_hour, latest, timeline, use
 from bot.gpus.tables import GpuPod, Hour, Sample, Sampling, Series, What
-from bot.gpus.usage import Window, held_by_hour, latest, timeline, use
 
 BEGIN = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 FIRST = minute_of(BEGIN)

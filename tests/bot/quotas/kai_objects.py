@@ -7,7 +7,7 @@ import msgspec
 from bot.cluster.answers import decode
 from bot.cluster.resources import KAI_QUEUES, NODES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.view import View
-from bot.quotas.kai import KaiQueues
+from bot.quotas.engines.kai.queues import KaiQueues
 from tests.schemas import fits_custom
 
 Object = dict[str, Any]

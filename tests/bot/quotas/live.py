@@ -17,13 +17,13 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.database.database import Database, Session
-from bot.quotas.controller import QuotaController
-from bot.quotas.engines import Engines
-from bot.quotas.override_controller import OverrideController
+from bot.quotas.engines.registry import Engines
+from bot.quotas.managed.controller import QuotaController
+from bot.quotas.overrides.controller import OverrideController
+from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import ManagedQuota, Override
 from bot.quotas.watching import QueueChanges
-from bot.quotas.wish import OverrideRequest
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop

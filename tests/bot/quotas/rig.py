@@ -25,16 +25,16 @@ from bot.cluster.resources import (
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ChatError
-from bot.quotas.answers import Past, history_card, status_card
-from bot.quotas.controller import QuotaController
-from bot.quotas.engines import Engines
-from bot.quotas.managed import ANNOTATION
-from bot.quotas.override_controller import OverrideController
+from bot.quotas.engines.quota import ANNOTATION
+from bot.quotas.engines.registry import Engines
+from bot.quotas.managed.controller import QuotaController
+from bot.quotas.overrides.controller import OverrideController
+from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.renderer import OverrideRenderer
+from bot.quotas.replies import Past, history_card, status_card
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import QUOTA, ManagedQuota, Override
 from bot.quotas.watching import recover
-from bot.quotas.wish import OverrideRequest
 from bot.reconcile import due
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext

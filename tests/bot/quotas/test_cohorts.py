@@ -13,9 +13,9 @@ import pytest
 from bot.cluster.answers import decode
 from bot.cluster.resources import CLUSTER_QUEUES, COHORTS
 from bot.cluster.view import View
-from bot.quotas.cohorts import available
-from bot.quotas.engine import Figures
-from bot.quotas.kueue import KueueQueues
+from bot.quotas.engines.cohorts import available
+from bot.quotas.engines.engine import Figures
+from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.status import free_to_borrow
 from bot.training.expecting import capacity
 

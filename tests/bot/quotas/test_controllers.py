@@ -8,7 +8,7 @@ import pytest
 
 from bot.approvals import Verdict
 from bot.errors import ConflictError
-from bot.quotas.managed import BORROWING
+from bot.quotas.engines.quota import BORROWING
 from bot.quotas.tables import OverridePhase
 from bot.slack.markup import when
 from tests.bot.quotas.people import BOB, CAROL, DAY, settings

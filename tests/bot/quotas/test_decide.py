@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.quotas.controller import Active, Done, Report, Write, decide, wanted_of
-from bot.quotas.managed import NOMINAL, Observed, QuotaAnnotation, QuotaTarget
+from bot.quotas.engines.quota import NOMINAL, Observed, QuotaAnnotation, QuotaTarget
+from bot.quotas.managed.controller import Active, Done, Report, Write, decide, wanted_of
 from bot.quotas.tables import ManagedQuota
 from tests.moments import off_the_minute
 

@@ -11,10 +11,10 @@ from bot.cluster.answers import decode
 from bot.cluster.kai import PodGroup
 from bot.cluster.resources import NODES as NODE_RESOURCE
 from bot.config import Team
-from bot.quotas.answers import status_card
-from bot.quotas.engine import Figures
-from bot.quotas.kai_items import standing_of
-from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
+from bot.quotas.engines.engine import Figures
+from bot.quotas.engines.kai.workloads import standing_of
+from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
+from bot.quotas.replies import status_card
 from bot.quotas.status import team_status
 from tests.bot.quotas.kai_objects import (
     fits_its_definition,

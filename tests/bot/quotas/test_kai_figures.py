@@ -9,8 +9,8 @@ import pytest
 
 from bot.cluster.answers import decode
 from bot.cluster.kai import Queue
-from bot.quotas.kai_figures import patch
-from bot.quotas.managed import (
+from bot.quotas.engines.kai.quota_fields import patch
+from bot.quotas.engines.quota import (
     ANNOTATION,
     BORROWING,
     NOMINAL,

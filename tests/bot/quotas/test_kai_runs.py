@@ -11,9 +11,9 @@ from bot.cluster.connection import Connection
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, KAI_QUEUES
 from bot.errors import UserError
-from bot.quotas.engine import Demand, Placement, Queue, QueueingSpec, Runs
-from bot.quotas.kai import KaiQueues
-from bot.quotas.kai_runs import KaiRuns
+from bot.quotas.engines.engine import Demand, Placement, Queue, QueueingSpec, Runs
+from bot.quotas.engines.kai.queues import KaiQueues
+from bot.quotas.engines.kai.runs import KaiRuns
 from tests.bot.cluster.api_server import write_kubeconfig
 from tests.bot.quotas.kai_objects import GPUS, node, parent, queue, seen
 

@@ -11,11 +11,11 @@ from bot.cluster.objects import Job
 from bot.cluster.resources import ALLOWANCES, JOBS, PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
-from bot.quotas.engine import Demand, Figures, Placement, Queue, QueueingSpec
-from bot.quotas.managed import NOMINAL, QuotaField, QuotaTarget
-from bot.quotas.plain import PlainOverrides, PlainQueues
-from bot.quotas.plain_runs import PlainRuns
-from bot.quotas.standing import AdmissionState, Blocked, Cause, Stand
+from bot.quotas.engines.engine import Demand, Figures, Placement, Queue, QueueingSpec
+from bot.quotas.engines.none.queues import PlainOverrides, PlainQueues
+from bot.quotas.engines.none.runs import PlainRuns
+from bot.quotas.engines.quota import NOMINAL, QuotaField, QuotaTarget
+from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
 
 GPUS = "nvidia.com/gpu"
 COUNTED = f"requests.{GPUS}"

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.errors import UserError
-from bot.snapshots.restoring import RestoreRequest
+from bot.snapshots.restores.service import RestoreRequest
 from bot.snapshots.tables import RestorePhase, Snapshot
 from playground.ledger import Fault
 from tests.bot.ground import CAROL

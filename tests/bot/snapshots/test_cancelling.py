@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot import holds
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
-from bot.snapshots import cancelling
+from bot.snapshots.cancelling import service
 from bot.snapshots.tables import SNAPSHOT, Restore, RestorePhase, RevertPhase
 from playground.cluster.story import storage_class
 from playground.ledger import Fault
@@ -20,7 +20,7 @@ def cancel(rig: Rig, row_id: str, person: str = ALICE) -> None:
     by = rig.caller(person)
 
     def work(session: Session) -> None:
-        cancelling.cancel(session, by, session.get_one(Restore, row_id), rig.clock.now())
+        service.cancel(session, by, session.get_one(Restore, row_id), rig.clock.now())
 
     rig.do(work)
 
@@ -113,11 +113,11 @@ def test_only_its_owner_and_heads_cancel(rig: Rig) -> None:
     row_id = rig.restore(row, ERIN, name="again", storage_class="slow")
     assert refusal(lambda: cancel(rig, row_id)) == f"<@{ERIN}> requested this restore."
     assert refusal(lambda: cancel(rig, row_id, BOB)) == f"<@{ERIN}> requested this restore."
-    assert refusal(lambda: rig.do(lambda s: cancelling.waiting(s, "team-a", "other"))) == (
+    assert refusal(lambda: rig.do(lambda s: service.waiting(s, "team-a", "other"))) == (
         "team-a has no restore to PVC other in progress."
     )
-    assert rig.do(lambda s: cancelling.waiting(s, "team-a", "again").id) == row_id
-    assert rig.do(lambda s: cancelling.waiting(s, "team-a", "again").id) == row_id
+    assert rig.do(lambda s: service.waiting(s, "team-a", "again").id) == row_id
+    assert rig.do(lambda s: service.waiting(s, "team-a", "again").id) == row_id
     other = rig.restore(row, name="other", storage_class="slow")
     cancel(rig, other, ERIN)
     rig.pass_time(minutes=1)

@@ -13,8 +13,8 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, UserError
 from bot.reconcile.loop import Loop
-from bot.snapshots.schedule_controller import ScheduleController
-from bot.snapshots.scheduling import ScheduleRequest
+from bot.snapshots.schedules.controller import ScheduleController
+from bot.snapshots.schedules.service import ScheduleRequest
 from bot.snapshots.tables import Snapshot, SnapshotSchedule
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
-from bot.snapshots.service import Pinning
+from bot.snapshots.snapshots.service import Pinning
 from bot.snapshots.tables import SnapshotPhase
 from playground.cluster.story import snapshot_class
 from playground.ledger import Fault

@@ -14,9 +14,9 @@ from bot.reconcile.wakeups import Wakeup
 from bot.slack.container_parameters import VolumeMount
 from bot.slack.parameters import Reference
 from bot.snapshots import finding
-from bot.snapshots.controller import SnapshotController
-from bot.snapshots.restore_controller import RestoreController
-from bot.snapshots.service import SnapshotService
+from bot.snapshots.restores.controller import RestoreController
+from bot.snapshots.snapshots.controller import SnapshotController
+from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotEar
 from playground.cluster.story import snapshot_class

@@ -9,8 +9,8 @@ from bot.cluster.answers import decode
 from bot.cluster.objects import Job, Pod
 from bot.cluster.queues import Workload
 from bot.cluster.resources import JOBS
-from bot.quotas.kueue_runs import standing_of
-from bot.quotas.standing import AdmissionState
+from bot.quotas.engines.kueue.runs import standing_of
+from bot.quotas.engines.standing import AdmissionState
 from bot.training.kinds.fate import Root, root_of
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION, START, TEAM_A

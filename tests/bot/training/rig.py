@@ -14,7 +14,7 @@ from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
 from bot.people import Person
-from bot.quotas.engines import Engines
+from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -24,11 +24,11 @@ from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.of_runs import RunSnapshots
 from bot.training.controller import RunCollaborators, RunController
-from bot.training.follow_controller import LogFollowController
-from bot.training.follow_service import FollowService
+from bot.training.external.removal import RemovalController
+from bot.training.follows.controller import LogFollowController
+from bot.training.follows.service import FollowService
 from bot.training.log_reads import LogReads
 from bot.training.reads import TrainingReads
-from bot.training.removal import RemovalController
 from bot.training.renderer import RemovalRenderer, RunRenderer
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService

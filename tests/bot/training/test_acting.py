@@ -5,8 +5,8 @@ from datetime import datetime
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.cluster.resources import JOBS, SECRETS, SERVICES
 from bot.reconcile.decisions import Wait
-from bot.training.acting import act
-from bot.training.decision import (
+from bot.training.act import act
+from bot.training.decide import (
     Await,
     Clear,
     CreateDependent,

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bot.quotas.kueue_runs import standing_of
-from bot.quotas.kueue_says import blocked
-from bot.quotas.standing import Blocked, Cause, Stand
+from bot.quotas.engines.kueue.conditions import blocked
+from bot.quotas.engines.kueue.runs import standing_of
+from bot.quotas.engines.standing import Blocked, Cause, Stand
 from bot.training.tables import RunPhase
 from playground.cluster.objects.conditions import set_condition
 from playground.cluster.objects.kinds import WORKLOAD

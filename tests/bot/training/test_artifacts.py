@@ -15,7 +15,7 @@ from bot.slack.container_parameters import (
 )
 from bot.training.artifacts import Kept, artifacts_of, refuse_lost
 from bot.training.presets import with_preset
-from bot.training.record import details, export_text
+from bot.training.records.record import details, export_text
 from bot.training.spans import times_of
 from bot.training.spec import SHM_PATH, CreatedVolume, RunSpec
 from bot.training.submission import Submission

@@ -7,7 +7,7 @@ import pytest
 from bot.config import Prices
 from bot.errors import UsageError
 from bot.slack.card import Card
-from bot.training.comparing import Side, comparison, refuse_few
+from bot.training.records.comparing import Side, comparison, refuse_few
 from bot.training.tables import RunPhase
 from tests.bot.training.objects import later
 from tests.bot.training.records import NOW, finished, took

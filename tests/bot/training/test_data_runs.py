@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot import holds
-from bot.datasets.caches import shares
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, CacheIntent, CachePhase, SharePhase
 from bot.datasets.tables import Dataset
 from bot.errors import ConflictError, QuartermasterError
@@ -14,10 +14,10 @@ from bot.reconcile.due import wake
 from bot.slack.card import Reply
 from bot.slack.container_parameters import DataMount
 from bot.slack.text import as_text
-from bot.training.answers import why_card
 from bot.training.kinds import KINDS
-from bot.training.record import details, record_of
+from bot.training.records.record import details, record_of
 from bot.training.renderer import people_of
+from bot.training.replies import why_card
 from bot.training.spans import times_of
 from bot.training.spec import asked_spec
 from bot.training.tables import RunPhase, lane
@@ -58,7 +58,7 @@ def share(rig: Rig) -> str:
     """Has the namespace of team-a see the cache; the PVC."""
 
     def work(session: Session) -> str:
-        (row,) = shares.live(session, only_cache(session).id)
+        (row,) = service.live(session, only_cache(session).id)
         row.phase = SharePhase.READY
         return row.claim_name
 

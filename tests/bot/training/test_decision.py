@@ -11,7 +11,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.operators import KubeflowJob
 from bot.cluster.resources import MPIJOBS
 from bot.reconcile.decisions import Create, Wait
-from bot.training.decision import (
+from bot.training.decide import (
     Await,
     Decision,
     Delete,

@@ -6,7 +6,7 @@ import pytest
 
 from bot.config import Settings
 from bot.errors import ConflictError
-from bot.quotas.engines import Engines
+from bot.quotas.engines.registry import Engines
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.slack.parameters import Nodes
 from bot.training.service import TrainingService

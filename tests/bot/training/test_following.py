@@ -9,8 +9,8 @@ from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.slack.card import Reply
 from bot.slack.messages import Message
 from bot.slack.text import as_text
-from bot.training.follow_card import LogFollowRenderer
-from bot.training.follow_service import LASTS, MOST_AT_ONCE, forget
+from bot.training.follows.card import LogFollowRenderer
+from bot.training.follows.service import LASTS, MOST_AT_ONCE, forget
 from bot.training.tables import FOLLOW, LogFollow
 from playground.cluster.control.training import Training
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN

@@ -10,9 +10,9 @@ from sqlmodel import Session, select
 from bot.config import ClusterSettings, Settings
 from bot.database.database import Database
 from bot.gpus.amounts import Amounts
-from bot.gpus.idle_runs import idle_runs
-from bot.gpus.sums import Who
-from bot.gpus.usage import Now, SeriesUsage
+from bot.gpus.idle.runs import idle_runs
+from bot.gpus.samples.sums import Who
+from bot.gpus.samples.usage import Now, SeriesUsage
 from bot.slack.messages import Message
 from bot.training.idle_runs import IdleRun, IdleRunService
 from bot.training.tables import Run, RunPhase

@@ -9,11 +9,11 @@ from bot.errors import QuartermasterError
 from bot.slack.card import Reply
 from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.slack.text import as_text
-from bot.snapshots import answers
+from bot.snapshots.snapshots import replies
 from bot.snapshots.tables import Restore, RestorePhase
-from bot.training.answers import receipt
 from bot.training.lineage import lineage_of
-from bot.training.record import details, record_of
+from bot.training.records.record import details, record_of
+from bot.training.replies import receipt
 from bot.training.spans import times_of
 from bot.training.spec import asked_spec
 from bot.training.tables import Run, RunPhase
@@ -107,7 +107,7 @@ def test_lineage_is_told_both_ways(keeping: SnapshotRig) -> None:
     }  # fmt: skip
     assert facts["Restored for"] == "lane#2"
     row = keeping.kept(first)
-    shown = keeping.do(lambda session: as_text(answers.shown(*keeping.details(session, row))))
+    shown = keeping.do(lambda session: as_text(replies.shown(*keeping.details(session, row))))
     assert f"Restored       `{made}` for run lane#2, ready" in shown
     assert "Run            `lane`" in shown
 

@@ -11,10 +11,10 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.growing import GrowthService
-from bot.volumes.growth_card import GrowthRenderer, question
-from bot.volumes.growth_plan import GrowthRequest, bytes_of
-from bot.volumes.growth_tables import GROWTH, Growth
+from bot.volumes.growths.card import GrowthRenderer, question
+from bot.volumes.growths.plan import GrowthRequest, bytes_of
+from bot.volumes.growths.service import GrowthService
+from bot.volumes.growths.tables import GROWTH, Growth
 from tests.arm import Arm
 from tests.bot.ground import CAROL, ERIN, TEAM_A, Outside
 from tests.bot.volumes.repairs import Workshop

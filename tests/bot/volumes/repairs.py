@@ -16,11 +16,11 @@ from bot.reconcile.controller import Controller
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.parts import controllers
-from bot.volumes.reads import VolumeReads
-from bot.volumes.repair import RepairService
-from bot.volumes.repair_card import RepairRenderer
-from bot.volumes.repair_plan import RepairPlan
-from bot.volumes.repair_tables import REPAIR, Repair
+from bot.volumes.pools.reads import VolumeReads
+from bot.volumes.repairs.card import RepairRenderer
+from bot.volumes.repairs.plan import RepairPlan
+from bot.volumes.repairs.service import RepairService
+from bot.volumes.repairs.tables import REPAIR, Repair
 from playground.arm.trident import CONTROLLER, HOME
 from tests.arm import Arm
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START, TEAM_A, Outside

@@ -11,7 +11,7 @@ from bot.database.database import Database
 from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.sightings import PoolController, look_at_pools
+from bot.volumes.pools.controller import PoolController, look_at_pools
 from bot.volumes.tables import MovedVolume
 from playground.arm.estate import Pool, Volume
 from playground.arm.trident import HOME, Wanted, provision, storage_class

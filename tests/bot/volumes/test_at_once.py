@@ -9,7 +9,7 @@ from sqlmodel import Session, select
 from bot.access import Caller
 from bot.database.database import Database
 from bot.errors import ConflictError
-from bot.volumes.growth_tables import Growth
+from bot.volumes.growths.tables import Growth
 from tests.bot.ground import CAROL, ERIN
 from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.repairs import Workshop

@@ -7,7 +7,7 @@ import pytest
 from bot.approvals import Verdict
 from bot.audit import lines_about
 from bot.errors import ConflictError, LimitError, UserError
-from bot.volumes.growth_tables import GrowthPhase
+from bot.volumes.growths.tables import GrowthPhase
 from playground.arm.estate import TIB
 from playground.arm.trident import Wanted, export
 from playground.ledger import Fault

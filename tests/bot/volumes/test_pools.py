@@ -30,8 +30,8 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watermark import ClassCapacity
 from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.pools import PoolRoom, pool_rooms
-from bot.volumes.sightings import PoolController, look_at_pools
+from bot.volumes.pools.capacity import PoolRoom, pool_rooms
+from bot.volumes.pools.controller import PoolController, look_at_pools
 from bot.volumes.tables import SeenPool
 from playground.arm.estate import GIB, TIB
 from tests.arm import START, Arm

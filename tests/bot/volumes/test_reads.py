@@ -14,7 +14,7 @@ from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Team
 from bot.errors import ClusterError, NotFoundError, StorageError
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.reads import VolumeReads
+from bot.volumes.pools.reads import VolumeReads
 from tests.arm import Arm
 from tests.bot.volumes.settings import settings_for
 

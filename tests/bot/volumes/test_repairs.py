@@ -6,7 +6,7 @@ from bot.approvals import Verdict
 from bot.audit import lines_about
 from bot.errors import ConflictError
 from bot.volumes.records import ClaimPlace, stale
-from bot.volumes.repair_tables import RepairPhase
+from bot.volumes.repairs.tables import RepairPhase
 from playground.arm.trident import CONTROLLER, HOME
 from playground.ledger import Fault
 from tests.bot.ground import CAROL, ERIN

@@ -6,8 +6,8 @@ import pytest
 
 from bot.audit import lines_about
 from bot.errors import ConflictError, NotAllowedError
-from bot.volumes.growth_tables import GrowthPhase as Grown
-from bot.volumes.repair_tables import RepairPhase as Repaired
+from bot.volumes.growths.tables import GrowthPhase as Grown
+from bot.volumes.repairs.tables import RepairPhase as Repaired
 from tests.bot.ground import BOB, CAROL, ERIN, TEAM_A, TEAM_B
 from tests.bot.volumes.growths import Growing
 from tests.bot.volumes.repairs import APPROVE, Workshop

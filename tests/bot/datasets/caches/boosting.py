@@ -25,7 +25,7 @@ from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.changes.tables import CHANGE, VolumeChange
-from bot.volumes.sightings import PoolController, look_at_pools
+from bot.volumes.pools.controller import PoolController, look_at_pools
 from playground.arm.estate import SUBSCRIPTION, Volume
 from playground.arm.trident import CLASS, employ, storage_class
 from tests.arm import Arm

@@ -17,8 +17,8 @@ from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.watching import CacheEar
-from bot.datasets.controller import VersionController
 from bot.datasets.finding import Reference
+from bot.datasets.versions.controller import VersionController
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.slack.card import Reply

@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from bot.database.database import Database
 from bot.datasets.caches.controller import CacheController
-from bot.datasets.caches.share_controller import ShareController
+from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.tables import Import
 from bot.reconcile.loop import Loop

@@ -9,9 +9,9 @@ from bot.cluster import labels
 from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.cluster.view import Change
 from bot.database.database import Database
-from bot.datasets.caches import shares
-from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.caches.share_watching import ShareEar
+from bot.datasets.caches.shares import service
+from bot.datasets.caches.shares.controller import ShareController
+from bot.datasets.caches.shares.watching import ShareEar
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.tables import lane
 from bot.reconcile import due
@@ -78,8 +78,8 @@ class Sharing(Ground):
         """Somebody in the namespace needs the cache; the share's id."""
 
         def work(session: Session) -> str:
-            name = shares.claim_for(session, cache, namespace, self.clock.now())
-            found = shares.by_claim(session, cache.id, name)
+            name = service.claim_for(session, cache, namespace, self.clock.now())
+            found = service.by_claim(session, cache.id, name)
             assert found is not None
             return found.id
 
@@ -87,7 +87,7 @@ class Sharing(Ground):
 
     def leave(self, cache: Cache) -> None:
         """The cache is to go, and so are its shares."""
-        self.do(lambda session: shares.leave(session, cache.id, self.clock.now()))
+        self.do(lambda session: service.leave(session, cache.id, self.clock.now()))
 
     def get(self, share_id: str) -> CacheShare:
         return self.do(lambda session: session.get_one(CacheShare, share_id))

@@ -11,8 +11,8 @@ from sqlmodel import Session
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.database.database import Database
-from bot.datasets.caches.anf_orphans import AnfOrphans
 from bot.datasets.caches.tables import Orphan
+from bot.datasets.leftovers.anf import AnfOrphans
 from bot.errors import StorageError
 from bot.volumes.anf import NetAppFiles
 from playground.arm.estate import GIB, SUBSCRIPTION, Volume

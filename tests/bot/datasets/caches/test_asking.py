@@ -10,7 +10,7 @@ from bot.audit import lines_about
 from bot.cluster.allowances import Allowance, AllowanceStatus
 from bot.cluster.objects import ObjectMeta
 from bot.cluster.quantities import Quantity
-from bot.datasets.caches.answers import offered, told
+from bot.datasets.caches.replies import offered, told
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent
 from bot.datasets.finding import Reference

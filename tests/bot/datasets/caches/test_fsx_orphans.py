@@ -10,9 +10,9 @@ from sqlmodel import Session
 from bot.cluster import labels
 from bot.cluster.resources import VOLUMES
 from bot.database.database import Database
-from bot.datasets.caches.fsx_orphans import FsxOrphans
-from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Cache, CachePhase
+from bot.datasets.leftovers.controller import OrphanController
+from bot.datasets.leftovers.fsx import FsxOrphans
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers

@@ -8,8 +8,8 @@ import pytest
 
 from bot.cluster.cluster import Cluster
 from bot.database.database import Database
-from bot.datasets.caches.orphans import OrphanController
 from bot.datasets.caches.tables import Orphan
+from bot.datasets.leftovers.controller import OrphanController
 from bot.errors import StorageError
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.test_orphans import Leftovers

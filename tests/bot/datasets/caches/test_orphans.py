@@ -10,9 +10,9 @@ from bot.access import Caller, ChannelPlace, Role
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
 from bot.database.database import Database
-from bot.datasets.caches.orphans import OrphanController, look_for_orphans
 from bot.datasets.caches.tables import CachePhase, Orphan
-from bot.datasets.caches.usage import UsageService
+from bot.datasets.leftovers.controller import OrphanController, look_for_orphans
+from bot.datasets.usage.service import UsageService
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.cluster.story import storage_class

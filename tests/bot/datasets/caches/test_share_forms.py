@@ -7,7 +7,7 @@ import pytest
 
 from bot.cluster.answers import decoder
 from bot.cluster.claims import PersistentVolume
-from bot.datasets.caches.share_forms import (
+from bot.datasets.caches.shares.forms import (
     Form,
     Unshareable,
     form_of,

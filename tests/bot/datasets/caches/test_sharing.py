@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.database.database import Database
-from bot.datasets.caches import shares
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CachePhase, SharePhase
 from playground.ledger import Fault
 from tests.bot.datasets.caches.sharing import CLAIMS, NFS, TRIDENT, Sharing
@@ -104,7 +104,7 @@ def test_a_retained_volume_ends_its_share(rig: Sharing) -> None:
         " Retain: an admin must delete it and its volume in Trident."
     )
     assert (share.phase, share.trouble) == ("gone", stays)
-    assert rig.do(lambda session: shares.remains(session, cache.id)) == stays
+    assert rig.do(lambda session: service.remains(session, cache.id)) == stays
     assert SHARED_TO not in rig.source(cache)["metadata"].get("annotations", {})
     assert (rig.world.list("tridentvolumereferences"), rig.claim(share_id)) == ([], None)
 

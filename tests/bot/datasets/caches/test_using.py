@@ -11,7 +11,8 @@ from sqlmodel import Session
 
 from bot import holds
 from bot.database.database import Database
-from bot.datasets.caches import shares, using
+from bot.datasets.caches import using
+from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase, CacheShare, SharePhase
 from bot.datasets.caches.using import DataReadiness, Taken, User
 from bot.datasets.finding import Reference
@@ -86,7 +87,7 @@ def test_a_version_is_held_and_shared(database: Database) -> None:
 
     def work(session: Session) -> tuple[CacheShare, str]:
         (hold,) = holds.on(session, CACHE, cache_id, START)
-        (share,) = shares.live(session, cache_id)
+        (share,) = service.live(session, cache_id)
         return share, hold.why
 
     share, why = database.transaction(work)
@@ -116,7 +117,7 @@ def test_the_own_namespace_needs_no_share(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database, user=replace(USER, namespace="datasets"))
     assert taken.claim == cache.claim_name
-    assert database.transaction(lambda session: list(shares.live(session, cache.id))) == []
+    assert database.transaction(lambda session: list(service.live(session, cache.id))) == []
     assert standing(database, taken) == DataReadiness()
 
 
@@ -176,12 +177,12 @@ def test_another_cluster_is_named_with_the_way(database: Database) -> None:
 def test_a_share_that_leaves_is_not_joined(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database)
-    database.transaction(lambda session: shares.leave(session, cache.id, START))
+    database.transaction(lambda session: service.leave(session, cache.id, START))
     assert refusal(database) == (
         "Namespace team-b cannot mount chest-xray@v3 now. It is being removed there.",
         "Try again in a minute.",
     )
-    share = database.transaction(lambda s: shares.by_claim(s, cache.id, taken.claim))
+    share = database.transaction(lambda s: service.by_claim(s, cache.id, taken.claim))
     assert share is not None
     assert (share.is_wanted, share.is_live) == (False, True)
 
@@ -229,7 +230,7 @@ def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
 
     def become(phase: SharePhase, **more: str) -> None:
         def work(session: Session) -> None:
-            (share,) = shares.live(session, cache.id)
+            (share,) = service.live(session, cache.id)
             share.phase = phase
             for name, value in more.items():
                 setattr(share, name, value)

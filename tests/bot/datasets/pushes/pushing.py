@@ -19,21 +19,21 @@ from bot.cluster.resources import (
 )
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
-from bot.datasets.caches.share_controller import ShareController
-from bot.datasets.caches.share_watching import ShareEar
-from bot.datasets.controller import VersionController
-from bot.datasets.push_tables import Push
+from bot.datasets.caches.shares.controller import ShareController
+from bot.datasets.caches.shares.watching import ShareEar
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import PushOffer, PushService
 from bot.datasets.pushes.watching import PushEar
+from bot.datasets.tables import Push
+from bot.datasets.versions.controller import VersionController
 from bot.holds import Hold
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.training.makers import makers_of
+from bot.training.records.makers import makers_of
 from playground.cluster.control.training import Line, Training
 from playground.cluster.story import snapshot_class, storage_class
 from tests.bot.datasets.rig import IMAGE, Rig

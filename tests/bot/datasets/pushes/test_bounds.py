@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.datasets.push_tables import PushPhase
+from bot.datasets.tables import PushPhase
 from bot.errors import UserError
 from tests.bot.datasets.pushes.pushing import Pushing
 from tests.bot.datasets.rig import with_places

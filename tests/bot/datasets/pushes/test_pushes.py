@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from bot.database.database import Session
-from bot.datasets.push_tables import PushPhase
-from bot.datasets.tables import Version
+from bot.datasets.tables import PushPhase, Version
 from bot.errors import UserError
 from playground.ledger import Fault
 from tests.bot.datasets.pushes.pushing import CLAIMS, NFS, TARGET, TRIDENT, Pushing

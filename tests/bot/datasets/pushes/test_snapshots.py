@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.datasets.push_tables import PushPhase
+from bot.datasets.tables import PushPhase
 from bot.errors import UserError
 from playground.cluster.story import storage_class
 from playground.ledger import Fault

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.config import Settings
 from bot.database.database import Database
-from bot.datasets.caches.usage import UsageService
+from bot.datasets.usage.service import UsageService
 from bot.gpus.digests.controller import DigestController, DigestRenderer
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.tables import DIGEST, Digest

@@ -8,8 +8,8 @@ from bot.database.database import Database
 from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.figures import Figures, GpuShare
 from bot.gpus.digests.hardware import hardware
-from bot.gpus.faults import forget_faults, keep_faults
 from bot.gpus.minutes import Window, minute_of
+from bot.gpus.samples.faults import forget_faults, keep_faults
 from bot.gpus.sources.source import Fault, FaultKind
 from bot.slack.text import as_text
 

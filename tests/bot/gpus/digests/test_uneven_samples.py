@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from bot.gpus.digests.gathering import gpus_on_average
-from bot.gpus.sums import Who
-from bot.gpus.usage import Amounts, SeriesUsage, Window, WindowUsage
+from bot.gpus.samples.sums import Who
+from bot.gpus.samples.usage import Amounts, SeriesUsage, Window, WindowUsage
 from tests.bot.ground import START
 
 

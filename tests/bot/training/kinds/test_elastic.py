@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from bot.cluster.resources import SERVICES
-from bot.quotas.engine import QueueingSpec
-from bot.quotas.kueue_runs import queued
+from bot.quotas.engines.engine import QueueingSpec
+from bot.quotas.engines.kueue.runs import queued
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds import gpus_of
 from bot.training.kinds.elastic import ElasticKind, launch_command

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.quotas.kueue_runs import queued
+from bot.quotas.engines.kueue.runs import queued
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.job import JobKind
 from bot.training.kinds.pods import object_name

@@ -17,7 +17,7 @@ from bot.volumes.changes.service import ChangeButton, ChangeService
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.matching import Claimed
 from bot.volumes.records import ClaimPlace, stale
-from bot.volumes.repair_tables import RepairPhase as Repaired
+from bot.volumes.repairs.tables import RepairPhase as Repaired
 from playground.ledger import Fault
 from tests.arm import Arm
 from tests.bot.ground import CAROL, ERIN, Outside

@@ -1,0 +1,123 @@
+"""Fast storage used by caches: by class, by team, and when each cache is evicted."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot import holds
+from bot.access import Caller
+from bot.audit import Actor, record
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import ALLOWANCES
+from bot.config import Settings
+from bot.datasets.caches.expiry import expires_at
+from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, CachePhase, Orphan
+from bot.datasets.caches.watermark import ClassCapacity
+from bot.datasets.leftovers import controller
+from bot.datasets.leftovers.controller import present
+from bot.datasets.tables import Dataset
+from bot.errors import ConflictError, NotFoundError
+from bot.volumes.pools.capacity import pool_rooms
+
+
+@dataclass(frozen=True)
+class Going:
+    """A cache that the caller may see; `at` is when it is evicted, None if that is not known."""
+
+    cache: Cache
+    at: datetime | None
+    stays: str = ""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Usage of fast storage; `others` counts caches that the team may not use."""
+
+    rooms: Mapping[str, ClassCapacity]
+    caches: Sequence[Cache]
+    going: Sequence[Going]
+    others: int
+    orphans: Sequence[Orphan]
+
+
+class UsageService:
+    """What handlers call. It reads the database and the cluster view only."""
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def usage(self, session: Session, team: str | None, now: datetime) -> Usage:
+        """The usage as a team sees it: only caches that it may use, by name; None sees all."""
+        datasets = self._settings().datasets
+        if datasets is None or not datasets.classes:
+            raise ConflictError(
+                "Caching is not set up here: no storage classes are configured.",
+                "A platform admin can add `datasets.classes`; see docs/datasets.md.",
+            )
+        caches = kept(session, datasets.cluster)
+        cluster = self._clusters[datasets.cluster]
+        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
+        pools = pool_rooms(session, self._settings(), cluster, now)
+        live = [each for each in caches if each.is_live]
+        seen = [each for each in live if team is None or _is_for(session, each, team)]
+        going = sorted((_going(session, each, now) for each in seen), key=_order)
+        return Usage(
+            rooms(caches, allowances, pools, datasets),
+            caches,
+            going,
+            len(live) - len(seen),
+            present(session, datasets.cluster),
+        )
+
+    def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
+        """Requests the deletion of a leftover object; users are checked before it is deleted."""
+        orphan = session.get(Orphan, orphan_id)
+        if orphan is None or orphan.gone_at is not None:
+            raise NotFoundError("It no longer exists.")
+        orphan.wanted_by, orphan.wanted_at, orphan.trouble = caller.person, now, ""
+        session.add(orphan)
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        facts = {"kind": orphan.kind, "namespace": orphan.namespace, "name": orphan.name}
+        record(session, actor, "dataset.clean", (ORPHAN, orphan.id), facts, at=now)
+        controller.look_for_orphans(self._settings(), session, now)
+        return orphan
+
+
+def _is_for(session: Session, cache: Cache, team: str) -> bool:
+    dataset = session.get(Dataset, cache.dataset_id)
+    return dataset is not None and dataset.is_for(team)
+
+
+def _going(session: Session, cache: Cache, now: datetime) -> Going:
+    on = holds.on(session, CACHE, cache.id, now)
+    runs = [each for each in on if each.until is None]
+    if runs:
+        return Going(cache, None, f"used by {runs[0].why}")
+    if cache.phase != CachePhase.READY:
+        return Going(cache, None, "copying")
+    expires = cache.leaves_at or expires_at(cache)
+    if expires is None:
+        return Going(cache, None, "does not expire")
+    until = max((each.until for each in on if each.until is not None), default=expires)
+    return Going(cache, max(expires, until), "pinned" if until > expires else "")
+
+
+def _order(going: Going) -> tuple[bool, datetime, str]:
+    return going.at is None, going.at or going.cache.asked_at, going.cache.id
+
+
+def by_team(caches: Sequence[Cache]) -> Iterator[tuple[str, int, int, int]]:
+    """For each team: its caches, bytes committed for them, bytes of data in them."""
+    for team in sorted({each.team for each in caches}):
+        mine = [each for each in caches if each.team == team]
+        committed = sum(each.capacity_bytes for each in mine)
+        yield team, len(mine), committed, sum(data_bytes(each) for each in mine)
+
+
+def data_bytes(cache: Cache) -> int:
+    """Bytes of data copied to the volume so far."""
+    return cache.size_bytes if cache.ready_at is not None else cache.bytes_done

@@ -1,0 +1,111 @@
+"""Writes the observed state of a survey to its row, and posts what people must know."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.datasets import finding
+from bot.datasets.saying import Said
+from bot.datasets.tables import Version, VersionPhase
+from bot.datasets.versions import notices
+from bot.datasets.versions.decide import Decision, Surveyed, SurveyObserved, is_late
+from bot.masking import hide_secrets
+from bot.reconcile.decisions import Done, Fail, UpdateStatus
+from bot.reconcile.frame import Findings
+from bot.slack.messages import refresh_cards
+
+VersionFindings = Findings[Decision, SurveyObserved]
+
+
+def record(
+    session: Session, row_id: str, found: VersionFindings, words: Callable[[str], str]
+) -> None:
+    """Updates the row, and the card if what it shows has changed."""
+    version = session.get(Version, row_id)
+    if version is None:
+        return
+    before = _shown(version)
+    if found.observed.job is not None and not found.observed.is_taken and version.is_live:
+        version.job_uid = found.observed.job.uid
+    if isinstance(found.decision, Done):
+        version.is_cleared = True
+    elif version.is_live:  # and it was not ended in the meantime
+        _go_on(session, version, found, words)
+    version.trouble = ""
+    version.is_late = is_late(version, found.now)
+    session.add(version)
+    if _shown(version) != before:
+        refresh_cards(session, version.subject, live=version.is_live)
+
+
+def _go_on(
+    session: Session, version: Version, found: VersionFindings, words: Callable[[str], str]
+) -> None:
+    match found.decision:
+        case UpdateStatus(phase):
+            _follow(version, phase, found)
+        case Surveyed(said):
+            _found(session, version, said, found)
+            _tell(session, version, words, found.now)
+        case Fail() as fail:
+            _fail(version, fail, found)
+            _tell(session, version, words, found.now)
+        case _:
+            pass
+
+
+def _tell(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
+    if not version.is_refresh:
+        notices.ended(session, version, words, now)
+    elif version.phase == VersionPhase.CHANGED:
+        notices.changed(session, version, words, now)
+
+
+def _follow(version: Version, phase: VersionPhase, found: VersionFindings) -> None:
+    if phase is not VersionPhase(version.phase):
+        version.phase, version.since = phase, found.now
+        if phase is VersionPhase.LISTING:
+            version.since = version.started_at = found.observed.started_at or found.now
+    said, version.obstacle = found.observed.said, found.observed.obstacle
+    if said is not None and said.event == "progress":
+        version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
+        version.read_at = found.now
+    if said is not None and said.event == "failed":
+        version.obstacle = f"{hide_secrets(said.message)} Retrying."
+
+
+def _found(session: Session, version: Version, said: Said, found: VersionFindings) -> None:
+    """Records the result: a new version, unless another one has the same content."""
+    ready = finding.versions(session, version.dataset_id)
+    same = next((each for each in ready if each.digest == said.digest), None)
+    is_new = VersionPhase.CHANGED if version.is_refresh else VersionPhase.READY
+    version.phase = is_new if same is None else VersionPhase.UNCHANGED
+    version.same_as = same.id if same is not None else None
+    version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
+    version.objects_seen, version.bytes_seen = said.objects, said.bytes
+    version.problems, version.keys = said.problems, list(said.keys)
+    _end(version, found)
+
+
+def _fail(version: Version, fail: Fail, found: VersionFindings) -> None:
+    version.phase = VersionPhase.FAILED
+    version.reason, version.unblock = hide_secrets(fail.reason), fail.unblock
+    version.keys = list(fail.keys)
+    _end(version, found)
+
+
+def _end(version: Version, found: VersionFindings) -> None:
+    """Ends the survey, at the Job's completion time if there is one."""
+    job = found.observed.job
+    version.started_at = version.started_at or found.observed.started_at
+    version.ended_at = (job.status.completion_time if job is not None else None) or found.now
+    version.since, version.obstacle = version.ended_at, ""
+
+
+def _shown(version: Version) -> tuple[object, ...]:
+    """The fields that the card of a version shows."""
+    return (
+        version.phase, version.since, version.obstacle, version.trouble, version.is_late,
+        version.objects_seen, version.bytes_seen, version.ended_at, version.reason,
+    )  # fmt: skip

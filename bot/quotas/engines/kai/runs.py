@@ -1,0 +1,191 @@
+"""What KAI does with runs: how their manifests are queued, and their state."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from decimal import Decimal
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.kai import PodGroup
+from bot.cluster.kai import Queue as KaiQueue
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
+from bot.errors import ClusterError, ConflictError
+from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
+from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues
+from bot.quotas.engines.kai.workloads import standing_of
+from bot.quotas.engines.manifests import policy_of, started_at_once, templates
+from bot.quotas.engines.priorities import refuse_priority
+from bot.quotas.engines.standing import AdmissionState
+
+QUEUE = "kai.scheduler/queue"
+PRIORITY = "priorityClassName"
+MIN_MEMBER = "kai.scheduler/batch-min-member"
+SCHEDULER = "kai-scheduler"
+# Each eviction by KAI deletes the pods, which counts as a failure of the Job.
+ATTEMPTS = 20
+_TERMINATED = 143
+# KAI never preempts workloads of this priority or more, nor lets them exceed the quota.
+_NOT_PREEMPTIBLE = 100
+
+
+class KaiRuns:
+    """What one cluster's KAI does with runs."""
+
+    def __init__(self, cluster: Cluster, queues: KaiQueues) -> None:
+        self._cluster = cluster
+        self._queues = queues
+
+    def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+        """The manifest with its Queue and scheduler, not suspended, and tolerant of evictions."""
+        queued = deepcopy(manifest)
+        marks = {QUEUE: queueing.queue} | (
+            {PRIORITY: queueing.priority} if queueing.priority else {}
+        )
+        queued["metadata"]["labels"] |= marks
+        spec = queued["spec"]
+        if queueing.pods > 1 and "parallelism" in spec:
+            least = str(queueing.pods if queueing.least is None else queueing.least)
+            queued["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
+        started_at_once(queued)
+        for template in templates(spec):
+            _mark_pods(template, marks, queueing.gpus, self._queues.resource)
+        policy = policy_of(queued)
+        attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * queueing.pods)
+        if attempts:
+            # Only pods that failed by themselves count, and the bot counts these.
+            annotations = queued["metadata"].setdefault("annotations", {})
+            annotations[labels.ATTEMPTS] = str(attempts)
+        _have_patience(spec, policy)
+        return queued
+
+    def refuse(self, demand: Demand) -> None:
+        """Raises UsageError or ConflictError if KAI is known never to start such a run."""
+        view = self._cluster.view
+        if view.store(SYSTEM_PRIORITIES).synced:
+            known = (each.name for each in view.all(SYSTEM_PRIORITIES))
+            refuse_priority(demand.priority, (n for n in known if not n.startswith("system-")))
+        if not view.store(KAI_QUEUES).synced:
+            return
+        queue = view.get(KAI_QUEUES, demand.queue)
+        if queue is None:
+            raise ConflictError(
+                f"KAI has no Queue {demand.queue}.",
+                "A platform admin has to create it or correct `queue` in quartermaster.yaml.",
+            )
+        self._refuse_unusable(queue)
+
+    def placement(self, queue: Queue, gpu_type: str) -> Placement:
+        """The node pool's label, for the run and its nodes, and the Queue of that pool."""
+        found = queue.of(gpu_type)
+        pool = {} if gpu_type == DEFAULT_POOL else {NODE_POOL: gpu_type}
+        return Placement(found.queue if found else "", pool, pool)
+
+    def warnings(self, demand: Demand) -> tuple[str, ...]:
+        """What the priority means for a run that requests more than its Queue's quota."""
+        found = self._cluster.view.get(SYSTEM_PRIORITIES, demand.priority or "")
+        queue = self._queues.behind(demand.namespace, demand.queue)
+        if found is None or found.value < _NOT_PREEMPTIBLE or queue is None:
+            return ()
+        most = max((each.nominal for each in queue.figures), default=Decimal(0))
+        if demand.gpus <= most:
+            return ()
+        sentence = (
+            f"With --priority {found.name} the run is never preempted, so it may use no more than"
+            f" the quota of its Queue, {most:f} GPUs. Without that priority, it may borrow."
+        )
+        return (sentence,)
+
+    def unmanaged(self, root: Resource[Any]) -> str:
+        """The sentence that KAI did not manage a run's object, and what to do about it."""
+        return (
+            f"KAI created no PodGroup for the {root.kind} within 30 s, so the {root.kind} was"
+            " deleted before it could start. A platform admin has to check KAI's podgrouper."
+        )
+
+    def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
+        """Nothing: KAI manages everything that names its scheduler."""
+        del root, manifest, namespace
+        return ""
+
+    def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """Nothing: KAI schedules each pod that exists."""
+        del resource, root
+        return ""
+
+    def standing(self, root: ClusterObject) -> AdmissionState | None:
+        """The state of a run's object, by its PodGroups in the view."""
+        view = self._cluster.view
+        found = view.owned_by(POD_GROUPS, root.uid) or _of_run(
+            view.labelled(POD_GROUPS, labels.RUN, root.labels.get(labels.RUN, "")), root
+        )
+        return standing_of(found)
+
+    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
+        """The same, read from the cluster; None if KAI is not served."""
+        try:
+            groups = self._cluster.list(POD_GROUPS, root.namespace)
+        except ClusterError as error:
+            if error.reason == "NotServed":
+                return None
+            raise
+        owned = [
+            each
+            for each in groups
+            if any(owner.uid == root.uid for owner in each.metadata.owner_references)
+        ]
+        return standing_of(owned or _of_run(groups, root))
+
+    def order(self, queue: str) -> Sequence[tuple[str, str]]:
+        """Empty: KAI does not report the order of pending work."""
+        del queue
+        return ()
+
+    def _refuse_unusable(self, queue: KaiQueue) -> None:
+        view, name = self._cluster.view, queue.name
+        if any(each.spec.parent_queue == name for each in view.all(KAI_QUEUES)):
+            raise ConflictError(
+                f"KAI's Queue {name} has child Queues, and only those accept runs.",
+                "A platform admin has to set `queue` in quartermaster.yaml to one of them.",
+            )
+        parent = queue.spec.parent_queue
+        if not parent or view.get(KAI_QUEUES, parent) is None:
+            missing = f"its parent {parent} is missing" if parent else "it has no parent"
+            raise ConflictError(
+                f"KAI never starts anything in Queue {name}: {missing}.",
+                "A platform admin has to set the Queue's parentQueue to an existing Queue.",
+            )
+
+
+def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
+    """The PodGroups with the label of the root's run, if another object owns them."""
+    run = root.labels.get(labels.RUN)
+    return [
+        each
+        for each in groups
+        if run and each.labels.get(labels.RUN) == run and each.namespace == root.namespace
+    ]
+
+
+def _mark_pods(template: Manifest, marks: Manifest, gpus: Decimal, resource: str) -> None:
+    metadata, spec = template.setdefault("metadata", {}), template["spec"]
+    metadata.setdefault("labels", {}).update(marks)
+    spec["schedulerName"] = SCHEDULER
+    if gpus == gpus.to_integral_value():
+        return
+    metadata.setdefault("annotations", {})[labels.GPU_FRACTION] = f"{gpus.normalize():f}"
+    for container in spec["containers"]:
+        for amounts in container.get("resources", {}).values():
+            amounts.pop(resource, None)
+
+
+def _have_patience(spec: Manifest, policy: Manifest) -> None:
+    """Keeps evictions, each of which looks like a failure, from ending the run."""
+    for name in ("backoffLimit", "backoffLimitPerIndex"):
+        if name in policy:
+            policy[name] = max(policy[name], ATTEMPTS)
+    rules = spec.get("podFailurePolicy", {}).get("rules")
+    if rules is not None:
+        codes = {"operator": "In", "values": [_TERMINATED]}
+        rules.append({"action": "Ignore", "onExitCodes": codes})

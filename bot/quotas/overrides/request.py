@@ -1,0 +1,231 @@
+"""Turns a request into the row of an override, or says why it is not possible."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from bot.access import Caller
+from bot.config import OverrideMode, Settings
+from bot.durations import format_duration
+from bot.errors import ConflictError, LimitError, NotFoundError, UsageError
+from bot.quotas.engines.engine import Figures, Queue, Queues
+from bot.quotas.engines.quota import NOMINAL, QuotaField
+from bot.quotas.tables import Mode, Override
+from bot.quotas.wording import amount as figure
+from bot.quotas.wording import gpus
+from bot.slack.parameters import Amount
+
+MOST_GPUS = 1024
+
+
+@dataclass(frozen=True)
+class OverrideRequest:
+    """A request for quota; `gpu_type` is optional if the team has only one."""
+
+    team: str
+    amount: Amount
+    reason: str
+    length: timedelta | None = None
+    gpu_type: str | None = None
+    donor: str | None = None
+    break_glass: bool = False
+    cluster: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What requests are checked against: settings, queues, and bases of changed quotas."""
+
+    settings: Settings
+    cluster: str
+    queues: Queues
+    base_of: Callable[[QuotaField], Decimal | None]
+
+
+def override_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
+    """The requested override; UserError if it is not possible."""
+    mode = _mode(facts.settings, wish)
+    target = _target(facts, wish)
+    before = _before(facts, target, mode)
+    delta = wish.amount.value - (Decimal(0) if wish.amount.relative else before)
+    length = _length(facts.settings, wish)
+    _refuse_senseless(target, before, delta, wish)
+    row = _row(facts, target, wish, asker, now)
+    row.mode, row.amount, row.shown_from = mode, delta, Decimal(before)
+    row.duration_seconds = int(length.total_seconds())
+    if wish.donor is not None:
+        row.donor_team = wish.donor
+        row.donor_queue = _donor_queue(facts, wish, target, delta)
+    return row
+
+
+def base_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
+    """The requested change of a team's base quota; UserError if it is not possible."""
+    target = _target(facts, wish)
+    row = _row(facts, target, wish, asker, now)
+    known = facts.base_of(QuotaField(row.queue, row.flavor, row.resource, NOMINAL))
+    before = _base(facts, target) if known is None else known
+    total = wish.amount.value + (before if wish.amount.relative else Decimal(0))
+    _refuse_senseless(target, before, total - before, wish)
+    row.mode, row.amount, row.shown_from = Mode.BASE, total, before
+    return row
+
+
+def _mode(settings: Settings, wish: OverrideRequest) -> Mode:
+    if wish.donor is not None:
+        return Mode.TRANSFER
+    if settings.quotas.override is OverrideMode.TRANSFER:
+        others = ", ".join(name for name in settings.teams if name != wish.team)
+        raise UsageError(
+            "Here, quota is lent from team to team, so a lending team is required.",
+            f"Add `--from` with one of: {others}.",
+        )
+    return Mode(settings.quotas.override)
+
+
+def _length(settings: Settings, wish: OverrideRequest) -> timedelta:
+    longest = settings.quotas.longest
+    length = wish.length or longest
+    if length > longest:
+        raise LimitError(
+            f"An override lasts at most {format_duration(longest)}, not {format_duration(length)}.",
+            f"Request less time, for example `--for {format_duration(longest)}`.",
+        )
+    return length
+
+
+def _target(facts: Facts, wish: OverrideRequest) -> Figures:
+    queue = _queue(facts, wish.team)
+    flavors = {each.flavor: each for each in queue.figures}
+    if not flavors:
+        raise ConflictError(
+            f"{facts.queues.words.queue} {queue.name} has no quota of {facts.queues.resource}.",
+            "Ask a platform admin to add one in the cluster.",
+        )
+    names = ", ".join(flavors)
+    if wish.gpu_type is None and len(flavors) > 1:
+        raise UsageError(
+            f"{wish.team} has {len(flavors)} GPU types.", f"Add `--type` with one of: {names}."
+        )
+    flavor = wish.gpu_type or next(iter(flavors))
+    if flavor not in flavors:
+        raise NotFoundError(
+            f"{wish.team} has no GPU type {flavor} in cluster {facts.cluster}.",
+            f"It has: {names}.",
+        )
+    return flavors[flavor]
+
+
+def _queue(facts: Facts, team: str) -> Queue:
+    found, words = facts.settings.teams[team], facts.queues.words
+    if words.unchangeable:
+        raise ConflictError(
+            f"Cluster {facts.cluster} has {words.unchangeable}.",
+            f"A platform admin can change the ResourceQuota of namespace {found.namespace} there.",
+        )
+    queue = facts.queues.behind(found.namespace, found.queue)
+    if queue is not None:
+        return queue
+    if facts.queues.is_absent:
+        raise ConflictError(
+            f"Cluster {facts.cluster} has no {words.engine}, so its quotas cannot be changed here.",
+            f"Ask a platform admin to install {words.engine} there.",
+        )
+    raise NotFoundError(
+        words.unseen(found.queue, found.namespace, facts.cluster),
+        "Try again in a minute. If the problem persists, ask a platform admin to check the team's"
+        f" `{words.setting}`.",
+    )
+
+
+def _before(facts: Facts, target: Figures, mode: Mode) -> Decimal:
+    if mode is not Mode.BORROWING_LIMIT:
+        return _base(facts, target)
+    if not target.cohort:
+        raise ConflictError(
+            f"{facts.queues.words.queue} {target.queue} is in no cohort, so it cannot borrow.",
+            "Ask a platform admin to change its base quota instead.",
+        )
+    limit = target.borrowing_limit
+    if limit is None:
+        raise ConflictError(
+            f"{facts.queues.words.queue} {target.queue} can already borrow {target.flavor} without"
+            " limit.",
+            "More becomes available as soon as other teams leave GPUs idle.",
+        )
+    return limit
+
+
+def _base(facts: Facts, target: Figures) -> Decimal:
+    if target.is_unlimited:
+        raise ConflictError(
+            f"{facts.queues.words.queue} {target.queue} already has an unlimited quota of"
+            f" {target.flavor}.",
+            "Nothing would change.",
+        )
+    return target.nominal
+
+
+def _refuse_senseless(
+    target: Figures, before: Decimal, delta: Decimal, wish: OverrideRequest
+) -> None:
+    after = before + delta
+    if not delta:
+        raise ConflictError(
+            f"{wish.team} already has {gpus(before)} of {target.flavor}.",
+            "Nothing would change.",
+        )
+    if after < 0:
+        raise LimitError(
+            f"{wish.team} has {gpus(before)} of {target.flavor}, so it cannot have {gpus(-delta)} "
+            "fewer.",
+            f"The maximum is {figure(before)}.",
+        )
+    if abs(delta) > MOST_GPUS:
+        raise LimitError(
+            f"A change of {gpus(abs(delta))} is too large for one request.",
+            f"The maximum is {MOST_GPUS}.",
+        )
+
+
+def _donor_queue(facts: Facts, wish: OverrideRequest, target: Figures, delta: Decimal) -> str:
+    donor, teams = wish.donor or "", facts.settings.teams
+    if donor not in teams or donor == wish.team:
+        others = ", ".join(name for name in teams if name != wish.team)
+        raise UsageError(f"`--from {donor}` is not another team.", f"Use one of: {others}.")
+    if facts.cluster not in teams[donor].reach:
+        raise ConflictError(
+            f"{donor} is in cluster {', '.join(teams[donor].reach)}, {wish.team} in "
+            f"{facts.cluster}.",
+            "Only teams in the same cluster can lend to each other.",
+        )
+    queue = _queue(facts, donor)
+    figures = queue.of(target.flavor)
+    has = figures.nominal if figures else Decimal(0)
+    if delta < 0 or has < delta or queue.name == target.queue:
+        raise LimitError(
+            f"{donor} has {gpus(has)} of {target.flavor} to lend, not {figure(delta)}.",
+            f"For example `+{figure(has)}`." if has > 0 else "Ask another team.",
+        )
+    return queue.name
+
+
+def _row(
+    facts: Facts, target: Figures, wish: OverrideRequest, asker: Caller, now: datetime
+) -> Override:
+    return Override(
+        workspace_id=asker.workspace_id,
+        cluster=facts.cluster,
+        team=wish.team,
+        queue=target.queue,
+        flavor=target.flavor,
+        resource=facts.queues.resource,
+        mode=Mode.NOMINAL_QUOTA,
+        amount=Decimal(0),
+        shown_from=Decimal(0),
+        reason=wish.reason,
+        requester=asker.person,
+        channel=asker.channel,
+        asked_at=now,
+    )

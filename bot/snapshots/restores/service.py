@@ -1,0 +1,261 @@
+"""Begins restores and clones. Only checks and writes rows; controllers do the rest."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot import holds
+from bot.access import Caller, bound
+from bot.audit import Actor, record
+from bot.cluster.claims import TRIDENT, StorageClass
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, STORAGE_CLASSES
+from bot.config import ClusterSettings, Settings
+from bot.database.columns import new_id
+from bot.datasets.wording import capacity
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.holds import Hold
+from bot.reconcile.due import wake
+from bot.slack.messages import show_card
+from bot.snapshots.classes import READ_ONLY_MANY, access_mode
+from bot.snapshots.examining import in_view, not_theirs
+from bot.snapshots.objects import object_name
+from bot.snapshots.restores.abroad import other_namespace
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot, lane
+from bot.volumes.records import ClaimPlace, refuse_stale
+
+
+@dataclass(frozen=True)
+class RestoreRequest:
+    """The requested PVC of a restore; None keeps the value of the source."""
+
+    name: str | None = None
+    size_bytes: int | None = None
+    storage_class: str | None = None
+    is_read_only: bool = False
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The source of a restore; `into` is the target namespace if it is another one."""
+
+    snapshot_id: str | None
+    name: str
+    uid: str
+    claim: str
+    cluster: str
+    namespace: str
+    driver: str
+    storage_class: str
+    least_bytes: int
+    into: str | None = None
+
+
+class RestoreService:
+    """The service that handlers call; each method writes in the caller's transaction.
+
+    The right of a `Caller` to use the verb was checked before.
+    """
+
+    def __init__(self, settings: Callable[[], Settings], clusters: Mapping[str, Cluster]) -> None:
+        self._settings = settings
+        self._clusters = clusters
+
+    def restore(
+        self,
+        session: Session,
+        caller: Caller,
+        snapshot: Snapshot,
+        wish: RestoreRequest,
+        now: datetime,
+        target: Caller | None = None,
+    ) -> Restore:
+        """Begins the restore of a snapshot, which it holds; raises UserError if impossible.
+
+        `target` is the caller as a member of the other team that the PVC is created for.
+        """
+        if caller.team != snapshot.team:
+            raise NotAllowedError(
+                f"{snapshot.name} belongs to {snapshot.team}, and is restored in that team's"
+                " namespace.",
+                "Ask a member of that team.",
+            )
+        if not snapshot.is_usable:
+            raise unusable(snapshot)
+        source = _Source(
+            snapshot.id, snapshot.name, snapshot.uid or "", snapshot.claim_name, snapshot.cluster,
+            snapshot.namespace, snapshot.driver, snapshot.storage_class,
+            snapshot.size_bytes or snapshot.capacity_bytes,
+        )  # fmt: skip
+        if target is not None and target.team != snapshot.team:
+            settings = self._settings()
+            cluster = self._clusters[snapshot.cluster]
+            team = settings.teams[target.team or ""]
+            into = other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
+            source = replace(source, into=into)
+        row = self._make(session, target or caller, source, wish, now)
+        why = f"The restore to PVC {row.claim_name}"
+        hold = Hold(
+            thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=RESTORE, subject_id=row.id,
+            why=why, until=None,
+        )  # fmt: skip
+        holds.take(session, hold)
+        return row
+
+    def clone(
+        self,
+        session: Session,
+        caller: Caller,
+        claim: str,
+        wish: RestoreRequest,
+        now: datetime,
+        cluster: str | None = None,
+    ) -> Restore:
+        """Begins a clone of a PVC; raises UserError if impossible."""
+        team = self._settings().teams[caller.team or ""]
+        team = bound(caller.team or "", team, cluster)
+        around = in_view(self._clusters[team.cluster], team.namespace, claim)
+        if around.claim is None:
+            raise NotFoundError(
+                f"There is no PVC {claim} in namespace {team.namespace}.",
+                f"List them: kubectl get pvc -n {team.namespace}",
+            )
+        problem = not_theirs(around.claim, caller.team or "")
+        if problem is not None:
+            raise ConflictError(problem.reason, problem.unblock)
+        csi = around.volume.spec.csi if around.volume is not None else None
+        if around.claim.status.phase != "Bound" or csi is None:
+            raise ConflictError(
+                f"PVC {claim} has no volume of a CSI driver, which clones need.",
+                "Most PVCs get their volume when the first run mounts them.",
+            )
+        least = int(around.claim.status.capacity.get("storage") or 0)
+        source = _Source(
+            None, claim, around.claim.uid, claim, team.cluster, team.namespace, csi.driver,
+            around.claim.spec.storage_class_name or "", least,
+        )  # fmt: skip
+        return self._make(session, caller, source, wish, now)
+
+    def _make(
+        self,
+        session: Session,
+        caller: Caller,
+        source: _Source,
+        wish: RestoreRequest,
+        now: datetime,
+    ) -> Restore:
+        place = ClaimPlace(source.cluster, source.namespace, source.claim)
+        refuse_stale(session, place, "restored or cloned")
+        row_id = new_id()
+        name = wish.name or object_name(source.claim, row_id)
+        self._refuse_taken(session, (source.cluster, source.into or source.namespace), name)
+        kind, size = self._class(source, wish), _size(source, wish)
+        mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
+        row = Restore(
+            id=row_id,
+            workspace_id=caller.workspace_id,
+            team=caller.team or "",
+            person=caller.person,
+            channel=caller.channel,
+            cluster=source.cluster,
+            namespace=source.into or source.namespace,
+            source_namespace=source.namespace if source.into is not None else None,
+            snapshot_id=source.snapshot_id,
+            source=source.name,
+            source_uid=source.uid,
+            of_claim=source.claim,
+            claim_name=name,
+            storage_class=kind.name,
+            access_mode=mode,
+            size_bytes=size,
+            is_read_only=wish.is_read_only,
+            asked_at=now,
+            since=now,
+        )
+        _begin(session, caller, row, now)
+        return row
+
+    def _refuse_taken(self, session: Session, where: tuple[str, str], name: str) -> None:
+        cluster, namespace = where
+        live = session.exec(
+            select(Restore).where(
+                col(Restore.cluster) == cluster,
+                col(Restore.namespace) == namespace,
+                col(Restore.claim_name) == name,
+                col(Restore.ended_at).is_(None),
+            )
+        ).first()
+        if live is not None:
+            raise ConflictError(
+                f"PVC {name} is already being created for <@{live.person}>.",
+                f"Its card in <#{live.channel}> shows the progress. For another PVC: --as NAME.",
+            )
+        if self._clusters[cluster].view.get(PVCS, name, namespace) is not None:
+            raise ConflictError(
+                f"Namespace {namespace} already has a PVC {name}. Nothing was changed.",
+                "Choose another name: --as NAME.",
+            )
+
+    def _class(self, source: _Source, wish: RestoreRequest) -> StorageClass:
+        """The storage class of the new PVC, which has to use the driver of the source."""
+        view = self._clusters[source.cluster].view
+        name = wish.storage_class or source.storage_class
+        kind = view.get(STORAGE_CLASSES, name)
+        of_driver = sorted(
+            each.name for each in view.all(STORAGE_CLASSES) if each.provisioner == source.driver
+        )
+        which = f"Choose one of {source.driver} with --class: {', '.join(of_driver) or 'none'}."
+        if kind is None:
+            raise UsageError(f"The cluster has no storage class {name}.", which)
+        if kind.provisioner != source.driver:
+            raise UsageError(
+                f"Storage class {name} uses {kind.provisioner}, but {source.name} is of"
+                f" {source.driver}: only that driver can create volumes from it.",
+                which,
+            )
+        if wish.is_read_only and source.driver != TRIDENT:
+            raise ConflictError(
+                f"Only Trident can show a snapshot without copying it. {source.name} uses"
+                f" {source.driver}.",
+                "Omit --read-only: the new PVC is then a copy.",
+            )
+        return kind
+
+    def _mode(self, source: _Source, kind: StorageClass) -> str:
+        clusters = self._settings().clusters
+        told = clusters.get(source.cluster, ClusterSettings()).access_modes
+        return access_mode(kind, {name: str(mode) for name, mode in told.items()})
+
+
+def unusable(row: Snapshot) -> ConflictError:
+    """The error that a snapshot cannot be restored at present."""
+    return ConflictError(
+        f"{row.name} cannot be restored: it is not ready, or is being deleted.",
+        "Its card shows its state.",
+    )
+
+
+def _size(source: _Source, wish: RestoreRequest) -> int:
+    """The size of the new PVC in bytes; raises UsageError if it is too small."""
+    size = wish.size_bytes or source.least_bytes
+    if size < source.least_bytes:
+        raise UsageError(
+            f"{capacity(size)} is less than what {source.name} needs:"
+            f" {capacity(source.least_bytes)}.",
+            "Omit --size, or ask for at least that much.",
+        )
+    return size
+
+
+def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> None:
+    """Stores a new restore with its card, and wakes its controller."""
+    session.add(row)
+    session.flush()
+    verb = "restore" if row.snapshot_id is not None else "clone"
+    facts = {"from": row.source, "pvc": row.claim_name, "class": row.storage_class}
+    actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+    record(session, actor, f"snapshot.{verb}", (RESTORE, row.id), facts, at=now)
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)

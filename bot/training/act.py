@@ -1,0 +1,182 @@
+"""Executes one decision: creates or deletes one object of a run, by its name or uid."""
+
+from dataclasses import replace
+from typing import Any
+
+from bot.cluster.answers import MISSING
+from bot.cluster.cluster import Cluster
+from bot.cluster.objects import ClusterObject
+from bot.cluster.resources import TRAINJOBS, Resource
+from bot.errors import ClusterError, UserError
+from bot.quotas import Engine
+from bot.quotas.engines.manifests import templates
+from bot.reconcile.decisions import Create
+from bot.training.claims import refuse_unmountable
+from bot.training.decide import (
+    Await,
+    Clear,
+    CreateDependent,
+    Decision,
+    Delete,
+    End,
+    Prepare,
+    RunObserved,
+    Scale,
+    UpdateStatus,
+)
+from bot.training.kinds import kind_of_run
+from bot.training.kinds.fate import Root, root_of, with_nodes
+from bot.training.kinds.kind import Dependent, Manifest
+from bot.training.kinds.pods import owner_labels
+from bot.training.kinds.trainjob import PATCHES, as_before
+from bot.training.mishaps import over_quota
+from bot.training.own_secrets import refuse_marked
+from bot.training.queueing import queueing_of
+from bot.training.state import State
+from bot.training.tables import Run, RunPhase
+
+
+def act(
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Decision
+) -> tuple[Decision, RunObserved]:
+    """Executes a decision and returns what to record; ClusterError when it has to be retried."""
+    root = kind_of_run(run).root
+    match decision:
+        case Create():
+            return _create(cluster, engine, run, seen)
+        case CreateDependent(dependent):
+            return _furnish(cluster, run, seen, dependent) or decision, seen
+        case Scale():
+            return _scale(cluster, engine, run, seen, decision)
+        case Delete() if seen.root is not None:
+            # Pods have a moment to end; what they say until then is kept by later looks.
+            cluster.delete(root, run.job_name, run.namespace, uid=seen.root.uid)
+        case Clear(dependent, uid):
+            cluster.delete(dependent.resource, dependent.name, run.namespace, uid=uid)
+        case _:
+            pass
+    return decision, seen
+
+
+def _create(
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved
+) -> tuple[Decision, RunObserved]:
+    """Creates the root. If its name is taken, the next observation shows by what."""
+    try:
+        refuse_unmountable(cluster, run)
+        refuse_marked(cluster, run)
+    except UserError as refusal:
+        state = State(RunPhase.FAILED, reason=refusal.message, advice=refusal.hint)
+        return End(state), seen
+    kind = kind_of_run(run)
+    manifest = engine.runs.apply_queueing(
+        kind.manifest(run, cluster.installation), queueing_of(run)
+    )
+    try:
+        unmanaged = engine.runs.leaves_alone(kind.root, manifest, run.namespace)
+        if unmanaged:
+            return End(State(RunPhase.UNMANAGED, reason=unmanaged)), seen
+        made = _make(cluster, kind.root, manifest, run.namespace)
+    except ClusterError as error:
+        if error.reason == "AlreadyExists":
+            return Await(), seen
+        if not _is_end(error):
+            raise _in_words(error) from error
+        advice = kind.needs if error.reason == "NotServed" else error.hint
+        return End(State(RunPhase.FAILED, reason=error.message, advice=advice)), seen
+    return UpdateStatus(State(RunPhase.PENDING)), RunObserved(root_of(kind.root, made))
+
+
+def _make(
+    cluster: Cluster, resource: Resource[Any], manifest: Manifest, namespace: str
+) -> ClusterObject:
+    """Creates the root, in the form of an older operator if it does not know the current one."""
+    if resource is not TRAINJOBS:
+        made: ClusterObject = cluster.create(resource, manifest, namespace)
+        return made
+    try:
+        return cluster.create(TRAINJOBS, manifest, namespace, is_strict=True)
+    except ClusterError as error:
+        if error.reason != "BadRequest" or PATCHES not in error.message:
+            raise
+    return cluster.create(TRAINJOBS, as_before(manifest), namespace, is_strict=True)
+
+
+def _furnish(
+    cluster: Cluster, run: Run, seen: RunObserved, dependent: Dependent
+) -> Decision | None:
+    """Creates a dependent; returns what else to record if that failed."""
+    body = {"metadata": _metadata(cluster, run, seen.root, dependent), **dependent.body()}
+    for template in templates(body):
+        template["metadata"]["labels"] |= owner_labels(run, cluster.installation)
+    try:
+        cluster.create(dependent.resource, body, run.namespace)
+    except ClusterError as error:
+        if error.reason == "AlreadyExists":
+            return Await()
+        if not _is_end(error):
+            raise _in_words(error) from error
+        if seen.root is None:
+            return End(State(RunPhase.FAILED, reason=error.message, advice=error.hint))
+        return Prepare(RunPhase.FAILED, error.message, error.hint)
+    return None
+
+
+def _scale(
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Scale
+) -> tuple[Decision, RunObserved]:
+    """Patches the number of nodes of the root; a conflicting change is observed again first."""
+    resource = kind_of_run(run).root
+    found = cluster.get(resource, run.job_name, run.namespace)
+    if found is None or seen.root is None or found.uid != seen.root.uid:
+        return Await(), seen
+    root = root_of(resource, found)
+    refusal = "" if root.fate.is_suspended else engine.runs.fixed(resource, found)
+    if refusal:
+        return replace(decision, refusal=refusal), seen
+    if root.nodes == decision.nodes:
+        return decision, replace(seen, root=root)
+    guard = {"uid": found.uid, "resourceVersion": found.metadata.resource_version}
+    body = {"metadata": guard, **with_nodes(resource, decision.nodes)}
+    try:
+        changed = cluster.patch_merge(resource, run.job_name, body, run.namespace)
+    except ClusterError as error:
+        if error.reason == "Conflict":
+            return Await(), seen
+        if not _is_end(error):
+            raise
+        return replace(decision, refusal=error.message), seen
+    return decision, replace(seen, root=root_of(resource, changed))
+
+
+def _is_end(error: ClusterError) -> bool:
+    """Whether retrying cannot help; other errors, such as missing rights or quota, may pass."""
+    return error.is_final or error.reason in {"NotServed", MISSING}
+
+
+def _in_words(error: ClusterError) -> ClusterError:
+    """The error with its hint; for retried errors only the message is shown."""
+    if error.reason == "OverQuota":
+        full = over_quota(error.message)
+        said = f"{full.said} {full.advice}"
+    else:
+        said = f"{error.message} {error.hint}".strip()
+    return ClusterError(said, error.hint, status=error.status, reason=error.reason)
+
+
+def _metadata(cluster: Cluster, run: Run, root: Root | None, dependent: Dependent) -> Manifest:
+    metadata: Manifest = {
+        "name": dependent.name,
+        "namespace": run.namespace,
+        "labels": owner_labels(run, cluster.installation),
+    }
+    if root is None or dependent.is_first:
+        return metadata
+    resource = kind_of_run(run).root
+    owner = {
+        "apiVersion": f"{resource.group}/{resource.versions[0]}",
+        "kind": resource.kind,
+        "name": root.object.name,
+        "uid": root.uid,
+    }
+    return metadata | {"ownerReferences": [owner]}

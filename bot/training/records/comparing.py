@@ -1,0 +1,123 @@
+"""The comparison of runs: speed-up, efficiency and cost relative to the first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from bot.config import Prices
+from bot.durations import format_duration
+from bot.errors import UsageError
+from bot.slack.card import Card, Table
+from bot.slack.markup import code, join, plain
+from bot.training.kinds import gpus_of
+from bot.training.records.record import hours
+from bot.training.spans import Times
+from bot.training.spec import spec_of
+from bot.training.tables import Run, RunPhase
+from bot.training.wording import state_words
+
+MOST = 10
+UNKNOWN = "unknown"
+_HEADER = ("Run", "State", "GPUs", "Ran", "Speed-up", "Efficiency", "Throughput", "GPU-hours")
+_RATES = ("/sec", "/s", "per second", "throughput")
+_SECONDS_PER_HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the compared runs, with the time it spent in each phase."""
+
+    run: Run
+    times: Times
+
+    @property
+    def seconds(self) -> Decimal | None:
+        """How long it ran, in seconds; None while it runs, and if it did not finish."""
+        running = self.times.running
+        if self.run.phase != RunPhase.SUCCEEDED or not running:
+            return None
+        return Decimal(str(running.total_seconds()))
+
+    @property
+    def sort(self) -> str:
+        """The type of its GPUs: as allocated, else as requested; empty if unknown."""
+        return self.run.flavor or spec_of(self.run).gpu_type or ""
+
+    @property
+    def gpus(self) -> Decimal | None:
+        """The number of GPUs it ran with, on average if that changed; None if unknown."""
+        if self.seconds is None or not self.times.gpu_hours:
+            return None
+        return self.times.gpu_hours * _SECONDS_PER_HOUR / self.seconds
+
+
+def refuse_few(runs: Sequence[Run], example: str) -> None:
+    """UsageError unless there are at least two different runs, and few enough for a table."""
+    names = [run.reference for run in runs]
+    hint = f"Name two or more runs, for example `{example}`."
+    if len(runs) < 2:  # noqa: PLR2004 - to compare takes two
+        raise UsageError("A comparison needs at least two runs.", hint)
+    if len(runs) > MOST:
+        raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name at most {MOST}.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice.", hint)
+
+
+def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
+    """The card with a table of the runs; speed-up and efficiency are relative to the first."""
+    first = sides[0]
+    is_priced = bool(prices.per_gpu_hour)
+    header = (*_HEADER, "Cost") if is_priced else _HEADER
+    mixed = len({side.sort for side in sides}) > 1
+    rows = tuple(
+        _row(side, first, now, mixed=mixed) + ((_cost(side, prices),) if is_priced else ())
+        for side in sides
+    )
+    against = join(
+        "Speed-up and efficiency are relative to ", code(first.run.reference),
+        plain(": how many times faster a run is, and that divided by how many times the GPUs."),
+    )  # fmt: skip
+    names = " and ".join(side.run.reference for side in sides)
+    return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))
+
+
+def _row(side: Side, first: Side, now: datetime, *, mixed: bool) -> tuple[str, ...]:
+    run, seconds = side.run, side.seconds
+    sort = f" {side.sort or UNKNOWN}" if mixed else ""
+    ran = side.times.running if not run.is_live else None
+    speed_up = first.seconds / seconds if first.seconds and seconds else None
+    return (
+        run.reference,
+        state_words(run, now).partition(" in ")[0].partition(" after ")[0],
+        f"{gpus_of(spec_of(run)).normalize():f}{sort}",
+        format_duration(ran) if ran else UNKNOWN,
+        UNKNOWN if speed_up is None else f"{speed_up:.2f}x",
+        _efficiency(side, first, speed_up),
+        _throughput(run),
+        hours(side.times.gpu_hours if not run.is_live else None),
+    )
+
+
+def _efficiency(side: Side, first: Side, speed_up: Decimal | None) -> str:
+    """The speed-up divided by the ratio of GPUs, in percent."""
+    if speed_up is None or side.gpus is None or first.gpus is None:
+        return UNKNOWN
+    return f"{100 * speed_up * first.gpus / side.gpus:.0f} %"
+
+
+def _throughput(run: Run) -> str:
+    """The throughput from its log; the total takes precedence over that of one process."""
+    rates = [name for name in run.results if name.lower().endswith(_RATES)]
+    if not rates:
+        return UNKNOWN
+    name = next((each for each in rates if each.startswith("total")), rates[0])
+    return f"{run.results[name]} {name}"
+
+
+def _cost(side: Side, prices: Prices) -> str:
+    price, spent = prices.per_gpu_hour.get(side.run.flavor), side.times.gpu_hours
+    if price is None or spent is None or side.run.is_live:
+        return UNKNOWN
+    return f"{price * spent:,.2f} {prices.currency}"
