@@ -57,23 +57,23 @@ from bot.snapshots.reverts.service import RevertService
 from bot.snapshots.schedules.service import ScheduleService
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotEar
-from bot.training.controller import RunCollaborators, RunController
 from bot.training.external.removal import RemovalController
 from bot.training.follows.card import LogFollowRenderer
 from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
-from bot.training.idle_runs import IdleRunService
-from bot.training.idling import IdlingService
-from bot.training.log_reads import LogReads
+from bot.training.idle.runs import IdleRunService
+from bot.training.idle.service import IdlingService
+from bot.training.logs.reads import LogReads
 from bot.training.offers.service import OfferService
-from bot.training.reads import TrainingReads
 from bot.training.records.makers import makers_of
-from bot.training.renderer import RemovalRenderer, RunRenderer
+from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.reads import TrainingReads
+from bot.training.runs.renderer import RemovalRenderer, RunRenderer
+from bot.training.runs.watching import RunEar
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
-from bot.training.sessions import SessionService
+from bot.training.sessions.service import SessionService
 from bot.training.stopping import RunStopping
-from bot.training.watching import RunEar
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.growths.service import GrowthService

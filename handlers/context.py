@@ -25,12 +25,12 @@ from bot.snapshots.reverts.service import RevertService
 from bot.snapshots.schedules.service import ScheduleService
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.training.follows.service import FollowService
-from bot.training.idling import IdlingService
+from bot.training.idle.service import IdlingService
 from bot.training.offers.service import OfferService
-from bot.training.reads import TrainingReads
+from bot.training.runs.reads import TrainingReads
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
-from bot.training.sessions import SessionService
+from bot.training.sessions.service import SessionService
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.growths.service import GrowthService
 from bot.volumes.pools.reads import VolumeReads

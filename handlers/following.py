@@ -4,7 +4,7 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, when
 from bot.training.external.listing import ExternalWorkload
-from bot.training.log_reads import LogWish
+from bot.training.logs.reads import LogWish
 from bot.training.tables import Run
 from handlers.context import Context
 

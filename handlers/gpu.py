@@ -16,9 +16,9 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
-from bot.training.network import TEST
-from bot.training.replies import receipt
-from bot.training.submission import Submission
+from bot.training.records.network import TEST
+from bot.training.runs.replies import receipt
+from bot.training.submission.building import Submission
 from handlers.context import Context
 
 gpu = Command("gpu", "GPUs and the network between them")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from bot.access import Caller
 from bot.slack.card import Reply
-from bot.training.new_run import Submitted, UncachedRunError
 from bot.training.offers.replies import offered
-from bot.training.replies import receipt
+from bot.training.runs.replies import receipt
+from bot.training.submission.new_run import Submitted, UncachedRunError
 from bot.training.tables import Run
 from handlers.context import Context
 

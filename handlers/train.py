@@ -32,19 +32,19 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
-from bot.training.card import run_card
 from bot.training.external.listing import ExternalWorkload
 from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.launchers import LAUNCHERS
-from bot.training.lineage import lineage_of
-from bot.training.log_reads import LogWish
-from bot.training.presets import presets_of, with_preset
+from bot.training.logs.reads import LogWish
+from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
-from bot.training.renderer import people_of
-from bot.training.replies import list_card, log_card, stranger_card, why_card
-from bot.training.spans import times_of
-from bot.training.submission import Submission
+from bot.training.records.spans import times_of
+from bot.training.runs.card import run_card
+from bot.training.runs.renderer import people_of
+from bot.training.runs.replies import list_card, log_card, stranger_card, why_card
+from bot.training.submission.building import Submission
+from bot.training.submission.presets import presets_of, with_preset
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.context import Context

@@ -3,11 +3,11 @@
 from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.parameters import Reference, RunReference, TeamName
-from bot.training.lineage import lineage_of
-from bot.training.presets import presets_card, presets_of
 from bot.training.records.comparing import Side, comparison, refuse_few
+from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
-from bot.training.spans import times_of
+from bot.training.records.spans import times_of
+from bot.training.submission.presets import presets_card, presets_of
 from handlers.context import Context
 from handlers.train_scaling import train
 

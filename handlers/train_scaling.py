@@ -4,7 +4,7 @@ from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
-from bot.training.card import requeue_button
+from bot.training.runs.card import requeue_button
 from bot.training.scaling import RestartOffer
 from handlers.button_values import count_of, row_of
 from handlers.context import Context

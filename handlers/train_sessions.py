@@ -6,7 +6,7 @@ from bot.access import Right
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, when
 from bot.slack.parameters import Duration, Reference, RunReference, TeamName
-from bot.training.replies import extended, opened
+from bot.training.runs.replies import extended, opened
 from bot.training.tables import Run
 from handlers.button_values import moment_of, row_of
 from handlers.context import Context

@@ -7,8 +7,8 @@ from bot.database.database import Session
 from bot.reconcile import due
 from bot.schedule import ScheduledJob
 from bot.slack import documents, messages
-from bot.training import logs
 from bot.training.follows import service
+from bot.training.logs import tails
 from bot.training.offers import service as offers
 
 _RUNS_KEPT = timedelta(days=30)
@@ -27,7 +27,7 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     deliveries.forget(session, real_now)
     due.forget(session)
     holds.forget(session, now - _HOLDS_KEPT)
-    logs.forget(session, now)
+    tails.forget(session, now)
     service.forget(session, now)
     offers.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)

@@ -15,8 +15,8 @@ from bot.slack.messages import refresh_cards
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.elastic import ELASTIC
 from bot.training.kinds.fate import root_of
+from bot.training.runs.sizes import is_elastic, is_refused, wanted_nodes
 from bot.training.service import TrainingService
-from bot.training.sizes import is_elastic, is_refused, wanted_nodes
 from bot.training.spec import asked_spec
 from bot.training.tables import KIND, Run, RunIntent, lane
 

@@ -20,16 +20,26 @@ from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
 from bot.snapshots.of_runs import RestoredClaim, RunSnapshots
 from bot.training import finding
-from bot.training.admission import refuse_excess, refuse_forbidden
-from bot.training.claims import reused
-from bot.training.data import Reader, refuse_lost_volumes, use_volumes, with_data
-from bot.training.end_snapshots import refuse_unfit, wished
 from bot.training.external.listing import ExternalWorkload, Strangers
 from bot.training.kinds.kind import Site
 from bot.training.kinds.security import security_of
-from bot.training.listing import Listing, listing
-from bot.training.network import filled_up
-from bot.training.new_run import (
+from bot.training.records.network import filled_up
+from bot.training.runs.listing import Listing, listing
+from bot.training.spec import RunSpec, asked_spec
+from bot.training.submission.admission import refuse_excess, refuse_forbidden
+from bot.training.submission.building import (
+    Submission,
+    fill_in,
+    fitted,
+    refuse_clashes,
+    refuse_gaps,
+    refuse_secrets,
+    warnings,
+)
+from bot.training.submission.claims import reused
+from bot.training.submission.data import Reader, refuse_lost_volumes, use_volumes, with_data
+from bot.training.submission.end_snapshots import refuse_unfit, wished
+from bot.training.submission.new_run import (
     AskedRun,
     Submitted,
     audited,
@@ -39,19 +49,9 @@ from bot.training.new_run import (
     refuse_many,
     row_of,
 )
-from bot.training.origins import is_owed, meant, started_on, with_claim
-from bot.training.own_secrets import refuse_named
-from bot.training.renewing import as_today, differences
-from bot.training.spec import RunSpec, asked_spec
-from bot.training.submission import (
-    Submission,
-    fill_in,
-    fitted,
-    refuse_clashes,
-    refuse_gaps,
-    refuse_secrets,
-    warnings,
-)
+from bot.training.submission.origins import is_owed, meant, started_on, with_claim
+from bot.training.submission.own_secrets import refuse_named
+from bot.training.submission.renewing import as_today, differences
 from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, lane, reference
 
 # Made once: that takes longer than most of what a submission does.

@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import col, select
 
 from bot.config import Preset
-from bot.training.presets import presets_of
 from bot.training.spec import RunSpec, spec_of
+from bot.training.submission.presets import presets_of
 from bot.training.tables import Run
 from tests.bot.training.rig import settings
 from tests.handlers.office import ALICE, BOB, TEAM_A, TEAM_B, Office, opened

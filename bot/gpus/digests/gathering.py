@@ -34,7 +34,7 @@ from bot.gpus.samples.usage import Amounts, SeriesUsage, WindowUsage, grouped, l
 from bot.people import name_of
 from bot.quotas.overrides.during import overrides_during
 from bot.quotas.wording import title
-from bot.training.daily import Daily, daily, runs_by_id
+from bot.training.records.daily import Daily, daily, runs_by_id
 from bot.volumes.changes.during import raises_during
 
 _MOST_IDLE = 5

@@ -15,7 +15,7 @@ from bot.gpus.samples.usage import latest, together, use
 from bot.gpus.tables import Sampling
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
-from bot.training.idling import MOST_AT_ONCE, GpuActivity, IdlingService
+from bot.training.idle.service import MOST_AT_ONCE, GpuActivity, IdlingService
 from bot.training.kinds import gpus_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run

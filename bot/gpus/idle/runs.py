@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.config import ClusterSettings
 from bot.gpus.samples.usage import Now, latest
 from bot.gpus.sources.choice import pace_of
-from bot.training.idle_runs import IdleRun, IdleRunService
+from bot.training.idle.runs import IdleRun, IdleRunService
 
 _MINUTE = timedelta(minutes=1)
 # Figures older than their usual delay plus this say nothing about now.

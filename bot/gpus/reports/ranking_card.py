@@ -15,7 +15,7 @@ from bot.gpus.samples.usage import SeriesUsage, Slot, grouped, together
 from bot.gpus.status import UNKNOWN, gpus
 from bot.slack.card import Button, Card, Confirm, Table
 from bot.slack.markup import Markup, code, join, person, plain, when
-from bot.training.card import STOP
+from bot.training.runs.card import STOP
 from bot.training.tables import Run
 
 SNOOZE, MINE = "gpu.snooze", "gpu.mine"

@@ -16,7 +16,7 @@ from bot.gpus.amounts import NOTHING, Amounts
 from bot.gpus.minutes import Window
 from bot.gpus.samples.sums import Who
 from bot.gpus.samples.usage import WindowUsage, use
-from bot.training.spans import waits_in
+from bot.training.records.spans import waits_in
 from bot.training.tables import Run, reference
 
 

@@ -16,7 +16,7 @@ from bot.slack.filing import LONGEST_CODE
 from bot.slack.messages import CARD, Message, find, refresh_cards
 from bot.training.follows.card import FORBIDDEN
 from bot.training.follows.service import live_count
-from bot.training.log_reads import LogReads, LogTail, LogWish
+from bot.training.logs.reads import LogReads, LogTail, LogWish
 from bot.training.tables import FOLLOW, LogFollow, Run
 
 INTERVAL = timedelta(seconds=5)

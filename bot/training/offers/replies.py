@@ -8,7 +8,7 @@ from bot.datasets.caches.tables import Cache, CachePhase
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import Markup, code, join, plain
 from bot.training.offers.service import Accepted, Offered
-from bot.training.replies import receipt
+from bot.training.runs.replies import receipt
 from bot.training.tables import Run
 
 CONFIRM = "train.cache"

@@ -16,9 +16,9 @@ from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import CacheIntent
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotAllowedError, UserError
-from bot.training.new_run import AskedRun, Submitted, UncachedRunError
 from bot.training.service import TrainingService
 from bot.training.spec import RunSpec, to_row
+from bot.training.submission.new_run import AskedRun, Submitted, UncachedRunError
 from bot.training.tables import Run, RunOffer
 
 _LIFE = timedelta(hours=24)

@@ -12,7 +12,7 @@ from bot.slack.card import Card, Table
 from bot.slack.markup import code, join, plain
 from bot.training.kinds import gpus_of
 from bot.training.records.record import hours
-from bot.training.spans import Times
+from bot.training.records.spans import Times
 from bot.training.spec import spec_of
 from bot.training.tables import Run, RunPhase
 from bot.training.wording import state_words

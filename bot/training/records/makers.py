@@ -6,9 +6,9 @@ from sqlalchemy import ColumnElement, String, cast, or_
 from sqlmodel import Session, col, select
 
 from bot.datasets.pushes.lineage import Maker, Written
-from bot.training.artifacts import artifacts_of
 from bot.training.kinds.volumes import mounts_of, root_of
 from bot.training.spec import asked_spec
+from bot.training.submission.artifacts import artifacts_of
 from bot.training.tables import KIND, Run
 
 _MOST_RUNS, _MOST_MAKERS = 200, 10

@@ -12,13 +12,13 @@ from bot.masking import HIDDEN, hide_secrets, is_secret, mask_words
 from bot.slack.card import AsFile, Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
-from bot.training.artifacts import Kept, artifacts_of
-from bot.training.end_snapshots import claim_kept
 from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.volumes import mounts_of
-from bot.training.lineage import NOTHING, Lineage
-from bot.training.spans import Times
+from bot.training.records.lineage import NOTHING, Lineage
+from bot.training.records.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of
+from bot.training.submission.artifacts import Kept, artifacts_of
+from bot.training.submission.end_snapshots import claim_kept
 from bot.training.tables import Run, RunPhase
 
 _SHOWN_NODES = 4

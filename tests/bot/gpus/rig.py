@@ -19,7 +19,7 @@ from bot.gpus.samples.usage import WindowUsage, use
 from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
-from bot.training.idling import IdlingService
+from bot.training.idle.service import IdlingService
 from tests.bot.training.rig import Rig
 from tests.prometheus import Scraped, prometheus
 

@@ -8,7 +8,7 @@ import pytest
 from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
 from bot.gpus.minutes import minute_of, moment_of
-from bot.training.idling import MOST_AT_ONCE, GpuActivity
+from bot.training.idle.service import MOST_AT_ONCE, GpuActivity
 from bot.training.tables import RunPhase
 from tests.bot.gpus.rig import ACTIVE, Sampled, idle, offered, requested
 from tests.bot.ground import ALICE, BOB, ERIN, NOON, START

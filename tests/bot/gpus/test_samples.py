@@ -15,7 +15,7 @@ from bot.gpus.samples.measuring import MeasureController
 from bot.gpus.samples.sampling import sample_all
 from bot.gpus.samples.usage import latest, series_of, timeline, together
 from bot.gpus.tables import Sampling
-from bot.training.spans import times_of
+from bot.training.records.spans import times_of
 from playground.cluster.story import training_job
 from tests.bot.gpus.notebook import FREE, HOURS, MINUTE, USED, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled, offered, requested

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from bot.config import ClusterSettings, Ingress
 from bot.errors import QuartermasterError
 from bot.slack.messages import Message
-from bot.training.sessions import SessionService
+from bot.training.sessions.service import SessionService
 from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE
 from tests.bot.training.rig import Rig

@@ -4,7 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from bot.training.spans import Times
+from bot.training.records.spans import Times
 from bot.training.tables import Run, RunPhase
 from tests.bot.training.objects import later, run
 

@@ -23,18 +23,18 @@ from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training.controller import RunCollaborators, RunController
 from bot.training.external.removal import RemovalController
 from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
-from bot.training.log_reads import LogReads
-from bot.training.reads import TrainingReads
-from bot.training.renderer import RemovalRenderer, RunRenderer
+from bot.training.logs.reads import LogReads
+from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.reads import TrainingReads
+from bot.training.runs.renderer import RemovalRenderer, RunRenderer
+from bot.training.runs.watching import RunEar
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
-from bot.training.submission import Submission
+from bot.training.submission.building import Submission
 from bot.training.tables import Removal, Run
-from bot.training.watching import RunEar
 from tests.bot.ground import (
     ALICE,
     BOB,

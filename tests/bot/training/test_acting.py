@@ -5,8 +5,10 @@ from datetime import datetime
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.cluster.resources import JOBS, SECRETS, SERVICES
 from bot.reconcile.decisions import Wait
-from bot.training.act import act
-from bot.training.decide import (
+from bot.training.kinds.fate import root_of
+from bot.training.kinds.kind import Dependent
+from bot.training.runs.act import act
+from bot.training.runs.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -18,8 +20,6 @@ from bot.training.decide import (
     UpdateStatus,
     decide,
 )
-from bot.training.kinds.fate import root_of
-from bot.training.kinds.kind import Dependent
 from bot.training.state import State
 from bot.training.tables import RunPhase
 from tests.bot.ground import INSTALLATION, START

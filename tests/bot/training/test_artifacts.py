@@ -13,12 +13,12 @@ from bot.slack.container_parameters import (
     NewVolume,
     VolumeMount,
 )
-from bot.training.artifacts import Kept, artifacts_of, refuse_lost
-from bot.training.presets import with_preset
 from bot.training.records.record import details, export_text
-from bot.training.spans import times_of
+from bot.training.records.spans import times_of
 from bot.training.spec import SHM_PATH, CreatedVolume, RunSpec
-from bot.training.submission import Submission
+from bot.training.submission.artifacts import Kept, artifacts_of, refuse_lost
+from bot.training.submission.building import Submission
+from bot.training.submission.presets import with_preset
 from handlers.train import train
 from tests.bot.training.rig import IMAGE, Rig
 

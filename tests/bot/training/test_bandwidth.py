@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.training.bandwidth import Bandwidth, read_bandwidth
+from bot.training.logs.bandwidth import Bandwidth, read_bandwidth
 
 TABLES = Path(__file__).parent / "tables"
 

@@ -8,8 +8,8 @@ import pytest
 from bot.config import Preset
 from bot.errors import UsageError
 from bot.slack.container_parameters import Artifact, DataMount, DatasetMount, NewVolume
-from bot.training.presets import with_preset
-from bot.training.submission import Submission
+from bot.training.submission.building import Submission
+from bot.training.submission.presets import with_preset
 from handlers.train import train
 from tests.bot.training.rig import IMAGE, Rig
 

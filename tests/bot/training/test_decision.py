@@ -11,7 +11,9 @@ from bot.cluster.objects import Pod
 from bot.cluster.operators import KubeflowJob
 from bot.cluster.resources import MPIJOBS
 from bot.reconcile.decisions import Create, Wait
-from bot.training.decide import (
+from bot.training.failures import Failure, failure_row
+from bot.training.kinds.fate import Root, root_of
+from bot.training.runs.decide import (
     Await,
     Decision,
     Delete,
@@ -23,8 +25,6 @@ from bot.training.decide import (
     is_late,
     vanished,
 )
-from bot.training.failures import Failure, failure_row
-from bot.training.kinds.fate import Root, root_of
 from bot.training.state import State
 from bot.training.tables import Run, RunIntent, RunPhase
 from tests.bot.ground import START

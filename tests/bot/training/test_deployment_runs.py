@@ -8,8 +8,8 @@ import pytest
 
 from bot.config import Settings
 from bot.database.database import Database
-from bot.training.card import People
-from bot.training.replies import why_card
+from bot.training.runs.card import People
+from bot.training.runs.replies import why_card
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import plain_cluster

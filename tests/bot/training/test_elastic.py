@@ -11,7 +11,7 @@ from bot.slack.container_parameters import EnvironmentVariable
 from bot.slack.parameters import Nodes
 from bot.training.service import TrainingService
 from bot.training.spec import spec_of
-from bot.training.submission import Submission, fill_in
+from bot.training.submission.building import Submission, fill_in
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.ground import INSTALLATION

@@ -10,10 +10,10 @@ from bot.errors import QuartermasterError
 from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.slack.markup import when
 from bot.snapshots.tables import SnapshotPhase as Taking
-from bot.training.end_snapshots import end_of, is_wanted
-from bot.training.lineage import lineage_of
+from bot.training.records.lineage import lineage_of
 from bot.training.records.record import record_of
-from bot.training.spans import times_of
+from bot.training.records.spans import times_of
+from bot.training.submission.end_snapshots import end_of, is_wanted
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class

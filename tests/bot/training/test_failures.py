@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.slack.parameters import Nodes
-from bot.training.card import People
-from bot.training.replies import why_card
+from bot.training.runs.card import People
+from bot.training.runs.replies import why_card
 from playground.cluster.control.training import Training
 from tests.bot.training.cards import card
 from tests.bot.training.rig import Rig

@@ -5,8 +5,8 @@ from sqlmodel import select
 
 from bot.config import Fractions, GpuUnits, Hami, Settings
 from bot.errors import ConflictError, UsageError
-from bot.training.fractions import gpu_requests, refuse_unavailable
 from bot.training.spec import spec_of
+from bot.training.submission.fractions import gpu_requests, refuse_unavailable
 from bot.training.tables import Run
 from playground.cluster.shared_gpus import share_gpus
 from tests.bot.training.rig import Rig

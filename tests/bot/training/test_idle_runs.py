@@ -14,7 +14,7 @@ from bot.gpus.idle.runs import idle_runs
 from bot.gpus.samples.sums import Who
 from bot.gpus.samples.usage import Now, SeriesUsage
 from bot.slack.messages import Message
-from bot.training.idle_runs import IdleRun, IdleRunService
+from bot.training.idle.runs import IdleRun, IdleRunService
 from bot.training.tables import Run, RunPhase
 from tests.bot.gpus.digests.days import add_run
 from tests.bot.quotas.people import settings as story

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.training.log_reads import LogWish
-from bot.training.logs import joined
+from bot.training.logs.reads import LogWish
+from bot.training.logs.tails import joined
 from playground.cluster.control.training import Line, Training
 from tests.bot.training.rig import IMAGE, Rig
 

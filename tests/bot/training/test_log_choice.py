@@ -7,8 +7,8 @@ import pytest
 from bot.errors import NotFoundError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.training.log_reads import LogTail, LogWish
-from bot.training.replies import log_card
+from bot.training.logs.reads import LogTail, LogWish
+from bot.training.runs.replies import log_card
 from playground.cluster.control.training import Training
 from tests.bot.training.rig import IMAGE, Rig
 from tests.bot.training.test_elastic_forms import manage_pytorch_jobs

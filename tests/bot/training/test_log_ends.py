@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Any
 
-from bot.training.log_reads import LogWish
+from bot.training.logs.reads import LogWish
 from playground.cluster.control.training import Line, Training
 from playground.cluster.objects.kinds import POD, Kind, Object
 from tests.bot.training.rig import IMAGE, Rig

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.training.controller import RunController
+from bot.training.runs.controller import RunController
 from bot.training.tables import Run, RunPhase
 from playground.cluster.story import training_job
 from playground.ledger import Fault

@@ -11,10 +11,10 @@ from bot.slack.container_parameters import NewVolume, VolumeMount
 from bot.slack.text import as_text
 from bot.snapshots.snapshots import replies
 from bot.snapshots.tables import Restore, RestorePhase
-from bot.training.lineage import lineage_of
+from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details, record_of
-from bot.training.replies import receipt
-from bot.training.spans import times_of
+from bot.training.records.spans import times_of
+from bot.training.runs.replies import receipt
 from bot.training.spec import asked_spec
 from bot.training.tables import Run, RunPhase
 from playground.cluster.story import claim, storage_class

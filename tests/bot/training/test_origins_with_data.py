@@ -8,8 +8,8 @@ from bot.datasets.caches.tables import CachePhase
 from bot.datasets.tables import Version
 from bot.slack.container_parameters import VolumeMount
 from bot.snapshots.tables import Restore
-from bot.training.new_run import AskedRun, UncachedRunError
 from bot.training.spec import asked_spec
+from bot.training.submission.new_run import AskedRun, UncachedRunError
 from bot.training.tables import RunPhase
 from tests.bot.datasets.caches.rows import DIGEST, add_cache, only_cache
 from tests.bot.training.keeping import SnapshotRig

@@ -8,8 +8,8 @@ from sqlmodel import col, select
 
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.reconcile.due import Due
+from bot.training.runs.troubles import warning_about
 from bot.training.tables import RunPhase
-from bot.training.troubles import warning_about
 from playground.cluster.control.training import Training
 from playground.cluster.objects.errors import not_found
 from playground.cluster.objects.kinds import NAMESPACE

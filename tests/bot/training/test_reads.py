@@ -1,6 +1,6 @@
 """Logs: from the cluster while it has them, else as they were kept."""
 
-from bot.training.log_reads import LogWish
+from bot.training.logs.reads import LogWish
 from tests.bot.training.objects import later
 from tests.bot.training.rig import Rig
 

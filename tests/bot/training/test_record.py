@@ -11,7 +11,7 @@ from sqlmodel import select
 from bot.slack.card import AsFile
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.records.record import details, export_card, export_text, record_of
-from bot.training.spans import Times, times_of
+from bot.training.records.spans import Times, times_of
 from bot.training.tables import Run, RunPhase, Span
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.slack.parameters import Reference
-from bot.training.new_run import Submitted
+from bot.training.submission.new_run import Submitted
 from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE, BOB, ERIN
 from tests.bot.training.rig import Rig, settings

@@ -4,7 +4,7 @@ import pytest
 
 from bot.config import ResultPattern
 from bot.slack.card import Progress
-from bot.training.results import Reading, find_progress, read_log
+from bot.training.logs.results import Reading, find_progress, read_log
 
 LOG = (
     "Loading dataset from /data",

@@ -12,9 +12,9 @@ from bot.config import Admission
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable, VolumeMount
 from bot.training.kinds import KINDS, dependents_of, kind_of_run
-from bot.training.new_run import AskedRun
-from bot.training.renewing import differences
 from bot.training.spec import RunSpec, Security, to_row
+from bot.training.submission.new_run import AskedRun
+from bot.training.submission.renewing import differences
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.ground import ALICE

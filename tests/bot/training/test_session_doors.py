@@ -7,8 +7,8 @@ import pytest
 
 from bot.slack.container_parameters import SecretReference
 from bot.slack.text import as_text
-from bot.training.replies import opened
-from bot.training.sessions import SessionService
+from bot.training.runs.replies import opened
+from bot.training.sessions.service import SessionService
 from tests.bot.ground import ALICE, CAROL, ERIN, START
 from tests.bot.training.notebooks import (
     BESIDE,

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.audit import lines_about
-from bot.training.sessions import SessionService
+from bot.training.sessions.service import SessionService
 from bot.training.tables import RunPhase
 from playground.cluster.story import training_job
 from tests.bot.ground import ALICE, ERIN, START

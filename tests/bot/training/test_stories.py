@@ -1,6 +1,6 @@
 """Runs from their beginning to their end, in a cluster over HTTP."""
 
-from bot.training.log_reads import LogWish
+from bot.training.logs.reads import LogWish
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import cluster_queue, training_job

@@ -7,7 +7,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.errors import ConflictError, NotAllowedError
-from bot.training.log_reads import LogTail, LogWish
+from bot.training.logs.reads import LogTail, LogWish
 from playground.cluster.story import training_job
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, ERIN, INSTALLATION

@@ -6,7 +6,7 @@ import pytest
 
 from bot.cluster.log_tail import lines_of
 from bot.slack.card import Progress
-from bot.training.results import Reading, read_log
+from bot.training.logs.results import Reading, read_log
 
 LOGS = Path(__file__).parent / "logs"
 TOLD = {

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from bot.config import Fractions, Team
-from bot.training.fractions import gpu_requests
 from bot.training.kinds.security import security_of
 from bot.training.lasting import longest
 from bot.training.spec import RunSpec, Security
+from bot.training.submission.fractions import gpu_requests
 
 
 def as_today(spec: RunSpec, team: Team, gpu_resource: str, shares: Fractions | None) -> RunSpec:

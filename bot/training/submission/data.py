@@ -17,10 +17,10 @@ from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.snapshots.restores import waiting
 from bot.training.kinds.kind import Site
-from bot.training.new_run import AskedRun, UncachedRunError
-from bot.training.reach import refuse_unreachable
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
+from bot.training.submission.new_run import AskedRun, UncachedRunError
+from bot.training.submission.reach import refuse_unreachable
 from bot.training.tables import KIND, Run, RunPhase
 from bot.volumes.changes import keeping
 from bot.volumes.records import ClaimPlace, refuse_stale

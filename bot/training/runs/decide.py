@@ -9,7 +9,6 @@ from bot.cluster.resources import MPIJOBS
 from bot.datasets.caches import using
 from bot.quotas.engines.standing import AdmissionState
 from bot.reconcile.decisions import Create, Wait
-from bot.training.data import lacking
 from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Progress, Root, WorkloadStatus
@@ -18,6 +17,7 @@ from bot.training.lasting import is_session, is_up
 from bot.training.mishaps import FINE, FailureReason, of_deadline
 from bot.training.pods import LAUNCHER
 from bot.training.state import State, has_ended, has_failed, state_of
+from bot.training.submission.data import lacking
 from bot.training.tables import ENDS, Run, RunIntent, RunPhase
 
 UNMANAGED_AFTER = timedelta(seconds=30)

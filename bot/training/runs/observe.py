@@ -9,13 +9,13 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import PODS, Resource
 from bot.quotas.engines.engine import Runs
-from bot.training.decide import UNMANAGED_AFTER, DependentObserved, RunObserved, waited
 from bot.training.kinds import dependents_of, kind_of_run
 from bot.training.kinds.fate import Root, root_of
 from bot.training.kinds.kind import Dependent
+from bot.training.runs.decide import UNMANAGED_AFTER, DependentObserved, RunObserved, waited
+from bot.training.runs.troubles import loss_of
 from bot.training.state import has_ended
 from bot.training.tables import Run
-from bot.training.troubles import loss_of
 
 STALE_SECONDS = 150.0
 

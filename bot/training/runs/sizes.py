@@ -1,6 +1,6 @@
 """The nodes of elastic runs: wanted, running, waiting and refused."""
 
-from bot.training.decide import Decision, RunObserved, Scale
+from bot.training.runs.decide import Decision, RunObserved, Scale
 from bot.training.spec import asked_spec, spec_of
 from bot.training.state import has_ended, has_place
 from bot.training.tables import Run

@@ -13,9 +13,9 @@ from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
 from bot.slack.markup import join, plain, when
 from bot.slack.messages import ThreadMessage, is_coming
-from bot.training.card import stop_button
-from bot.training.idling import NOTICE, Stop
+from bot.training.idle.service import NOTICE, Stop
 from bot.training.lasting import is_session
+from bot.training.runs.card import stop_button
 from bot.training.spec import spec_of
 from bot.training.tables import Run, RunIntent, RunPhase
 

@@ -11,8 +11,14 @@ from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.engines.manifests import templates
 from bot.reconcile.decisions import Create
-from bot.training.claims import refuse_unmountable
-from bot.training.decide import (
+from bot.training.kinds import kind_of_run
+from bot.training.kinds.fate import Root, root_of, with_nodes
+from bot.training.kinds.kind import Dependent, Manifest
+from bot.training.kinds.pods import owner_labels
+from bot.training.kinds.trainjob import PATCHES, as_before
+from bot.training.mishaps import over_quota
+from bot.training.queueing import queueing_of
+from bot.training.runs.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -24,15 +30,9 @@ from bot.training.decide import (
     Scale,
     UpdateStatus,
 )
-from bot.training.kinds import kind_of_run
-from bot.training.kinds.fate import Root, root_of, with_nodes
-from bot.training.kinds.kind import Dependent, Manifest
-from bot.training.kinds.pods import owner_labels
-from bot.training.kinds.trainjob import PATCHES, as_before
-from bot.training.mishaps import over_quota
-from bot.training.own_secrets import refuse_marked
-from bot.training.queueing import queueing_of
 from bot.training.state import State
+from bot.training.submission.claims import refuse_unmountable
+from bot.training.submission.own_secrets import refuse_marked
 from bot.training.tables import Run, RunPhase
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.training import notices
-from bot.training.decide import RunObserved
+from bot.training.runs.decide import RunObserved
 from bot.training.state import State
 from bot.training.tables import NOT_ADMITTED, Run, RunPhase, Span
 

@@ -20,7 +20,7 @@ from bot.masking import mask_lines
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds import kind_of_run
-from bot.training.logs import container_of, joined
+from bot.training.logs.tails import container_of, joined
 from bot.training.pods import by_age, main_container, part_of, program_of
 from bot.training.tables import KEPT_LINES, KeptLog, Run
 

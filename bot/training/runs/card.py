@@ -10,9 +10,9 @@ from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.lasting import time_left
-from bot.training.lineage import NOTHING, Lineage, end_words, origin_words
-from bot.training.results import progress_of
-from bot.training.sizes import is_elastic, is_refused, size_words
+from bot.training.logs.results import progress_of
+from bot.training.records.lineage import NOTHING, Lineage, end_words, origin_words
+from bot.training.runs.sizes import is_elastic, is_refused, size_words
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import (
     BAD_ENDS,

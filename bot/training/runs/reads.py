@@ -10,7 +10,7 @@ from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
-from bot.training.log_reads import LogReads, LogTail, LogWish
+from bot.training.logs.reads import LogReads, LogTail, LogWish
 from bot.training.pods import newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started

@@ -15,10 +15,10 @@ from bot.config import NetworkTest, Settings, Team
 from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.slack.parameters import Nodes
-from bot.training.bandwidth import AVERAGE, NETWORK
-from bot.training.gpu_types import chosen_type, nodes_of
+from bot.training.logs.bandwidth import AVERAGE, NETWORK
 from bot.training.spec import EFA
-from bot.training.submission import Submission
+from bot.training.submission.building import Submission
+from bot.training.submission.gpu_types import chosen_type, nodes_of
 from bot.training.tables import Run, RunPhase
 
 TEST = "nccl"

@@ -10,7 +10,7 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.card import Card, Table
 from bot.slack.declarations import Parameter
 from bot.slack.markup import plain
-from bot.training.submission import Submission
+from bot.training.submission.building import Submission
 
 # What several of can be given, and by what two of them are the same.
 _SAME: Mapping[str, str] = {

@@ -25,10 +25,6 @@ from bot.slack.container_parameters import (
     VolumeMount,
 )
 from bot.slack.parameters import Nodes
-from bot.training.artifacts import refuse_lost
-from bot.training.claims import settled
-from bot.training.fractions import gpu_requests, refuse_unavailable, shown
-from bot.training.gpu_types import nodes_for, placed
 from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
@@ -36,8 +32,12 @@ from bot.training.kinds.kind import Site, WorkloadKind
 from bot.training.kinds.launchers import runnable
 from bot.training.lasting import as_session, welcomed
 from bot.training.queueing import demand_of, queue_for
-from bot.training.reach import refuse_unreachable
 from bot.training.spec import SHM_PATH, CreatedVolume, Data, RunSpec
+from bot.training.submission.artifacts import refuse_lost
+from bot.training.submission.claims import settled
+from bot.training.submission.fractions import gpu_requests, refuse_unavailable, shown
+from bot.training.submission.gpu_types import nodes_for, placed
+from bot.training.submission.reach import refuse_unreachable
 from bot.training.wording import gpus as gpus_words
 
 _GIB = "Gi"

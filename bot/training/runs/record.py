@@ -9,9 +9,26 @@ from sqlmodel import Session
 from bot.config import Training
 from bot.slack.messages import refresh_cards
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training import end_snapshots, finding, logs, notices, origins
-from bot.training.data import let_go
-from bot.training.decide import (
+from bot.training import finding, notices
+from bot.training.failures import (
+    Failure,
+    attempt_words,
+    cause_of_run,
+    failure_from,
+    failure_row,
+    is_last,
+    is_lost,
+)
+from bot.training.kinds.fate import WorkloadStatus
+from bot.training.lasting import begin, is_to_be_reminded, is_up
+from bot.training.logs import tails as logs
+from bot.training.logs.results import Reading, progress_of, progress_row, read_log
+from bot.training.logs.tails import Tail
+from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
+from bot.training.pods import program_of
+from bot.training.records.network import verdict
+from bot.training.records.spans import keep_span, stretch_of
+from bot.training.runs.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -24,29 +41,14 @@ from bot.training.decide import (
     UpdateStatus,
     is_late,
 )
-from bot.training.failures import (
-    Failure,
-    attempt_words,
-    cause_of_run,
-    failure_from,
-    failure_row,
-    is_last,
-    is_lost,
-)
-from bot.training.kinds.fate import WorkloadStatus
-from bot.training.lasting import begin, is_to_be_reminded, is_up
-from bot.training.logs import Tail
-from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
-from bot.training.network import verdict
-from bot.training.places import QueuePosition
-from bot.training.pods import program_of
-from bot.training.results import Reading, progress_of, progress_row, read_log
-from bot.training.sizes import is_elastic, take_size
-from bot.training.spans import keep_span, stretch_of
+from bot.training.runs.places import QueuePosition
+from bot.training.runs.sizes import is_elastic, take_size
+from bot.training.runs.timing import Limit, note_limit, note_start
+from bot.training.runs.why import Why
 from bot.training.state import State
+from bot.training.submission import end_snapshots, origins
+from bot.training.submission.data import let_go
 from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Run, RunPhase
-from bot.training.timing import Limit, note_limit, note_start
-from bot.training.why import Why
 
 _ALONE = "It is not replaced."
 

@@ -4,8 +4,8 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.slack.card import Card
-from bot.training.card import People, removal_card, run_card
-from bot.training.lineage import lineage_of
+from bot.training.records.lineage import lineage_of
+from bot.training.runs.card import People, removal_card, run_card
 from bot.training.tables import KIND, REMOVAL, Removal, Run
 from bot.training.wording import name_of
 

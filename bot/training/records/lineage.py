@@ -7,8 +7,8 @@ from sqlmodel import Session
 from bot.slack.markup import Markup, code, join, plain
 from bot.snapshots import finding
 from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
-from bot.training.end_snapshots import ALWAYS, began, claim_kept
 from bot.training.spec import RunSpec, asked_spec
+from bot.training.submission.end_snapshots import ALWAYS, began, claim_kept
 from bot.training.tables import Run
 
 _STATES = {

@@ -10,9 +10,9 @@ from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
 from bot.datasets.caches.shares.shareable import Storage
 from bot.errors import ConflictError
 from bot.quotas import Engine
-from bot.training.gpu_types import nodes_open_to
 from bot.training.kinds.kind import Site
 from bot.training.spec import RunSpec
+from bot.training.submission.gpu_types import nodes_open_to
 
 _SHOWN = 5
 _ZONE = "/zone"

@@ -12,7 +12,7 @@ from bot.slack.container_parameters import NewVolume
 from bot.snapshots.of_runs import RunEnd, RunSnapshots
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec
-from bot.training.submission import Submission
+from bot.training.submission.building import Submission
 from bot.training.tables import GOOD_ENDS, Run, RunPhase
 
 ALWAYS, SUCCESS = "always", "success"

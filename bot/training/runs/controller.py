@@ -14,10 +14,15 @@ from bot.reconcile.controller import Step
 from bot.reconcile.decisions import Wait
 from bot.reconcile.frame import SOON, ControllerContext, RowController
 from bot.snapshots.of_runs import RunSnapshots
-from bot.training import finding, logs
-from bot.training.act import act
-from bot.training.data import standing_of
-from bot.training.decide import (
+from bot.training import finding
+from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_run
+from bot.training.lasting import is_session, next_moment
+from bot.training.logs import tails
+from bot.training.logs.tails import Kept, LogReading
+from bot.training.mishaps import FINE, FailureReason
+from bot.training.records.network import with_adapters
+from bot.training.runs.act import act
+from bot.training.runs.decide import (
     Await,
     Clear,
     CreateDependent,
@@ -31,20 +36,16 @@ from bot.training.decide import (
     decide,
     late_at,
 )
-from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_run
-from bot.training.lasting import is_session, next_moment
-from bot.training.logs import Kept, LogReading
-from bot.training.mishaps import FINE, FailureReason
-from bot.training.network import with_adapters
-from bot.training.observe import observe
-from bot.training.pace import Pace
-from bot.training.places import POLL, Places, QueuePosition
-from bot.training.recording import Recorder, RunFindings
+from bot.training.runs.observe import observe
+from bot.training.runs.pace import Pace
+from bot.training.runs.places import POLL, Places, QueuePosition
+from bot.training.runs.record import Recorder, RunFindings
+from bot.training.runs.timing import Limit, limit_of
+from bot.training.runs.troubles import is_about_volumes, taker_of, warning_about
+from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
 from bot.training.state import obstacle_of
+from bot.training.submission.data import standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
-from bot.training.timing import Limit, limit_of
-from bot.training.troubles import is_about_volumes, taker_of, warning_about
-from bot.training.why import Asking, Why, explain, queue_of, teams_by_queue
 
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
@@ -122,7 +123,7 @@ class RunController(RowController[_RunRows]):
         if run is None:
             return None
         data = standing_of(session, run)
-        return _RunRows(run, logs.kept(session, row_id), self._pace.interval(session), data)
+        return _RunRows(run, tails.kept(session, row_id), self._pace.interval(session), data)
 
     def _cluster(self, run: Run) -> Cluster:
         return self._context.cluster(run.cluster, "its runs have ended")
@@ -139,7 +140,7 @@ class RunController(RowController[_RunRows]):
         is_last = isinstance(decision, Prepare | End)
         look = LogReading(now, run.read_at, known.interval, is_last)
         log_pods = kind_of_run(run).log_pods(seen.pods)
-        pods = logs.wanted(seen.pods, log_pods, known.kept, look)
+        pods = tails.wanted(seen.pods, log_pods, known.kept, look)
         is_waiting = isinstance(decision, UpdateStatus) and decision.state.phase in WAITING
         engine = self._engines(run.cluster)
         place = self._place(engine, run, seen, now) if is_waiting else None
@@ -147,7 +148,7 @@ class RunController(RowController[_RunRows]):
             decision=decision,
             seen=seen,
             now=now,
-            tails=logs.read(cluster, pods),
+            tails=tails.read(cluster, pods),
             tails_read=bool(pods),
             place=place,
             why=self._why(run, seen, place) if is_waiting else None,

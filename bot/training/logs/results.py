@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.config import ResultPattern
 from bot.slack.card import Progress
-from bot.training.bandwidth import figures, read_bandwidth
+from bot.training.logs.bandwidth import figures, read_bandwidth
 
 LONGEST_VALUE = 40
 _NUMBER = (
