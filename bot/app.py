@@ -19,11 +19,11 @@ from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database, Session
 from bot.datasets import parts as datasets
-from bot.datasets.caches.keeping import KeepingService
+from bot.datasets.caches.evictions.sweep import look_through
+from bot.datasets.caches.keeping.service import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.service import CacheService
-from bot.datasets.caches.sweep import look_through
 from bot.datasets.leftovers.anf import AnfOrphans
 from bot.datasets.leftovers.controller import OrphanController, look_for_orphans
 from bot.datasets.leftovers.fsx import FsxOrphans

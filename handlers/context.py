@@ -9,7 +9,7 @@ from bot.access import Access, Caller, Right
 from bot.approvals import Approvals
 from bot.config import Settings, Team
 from bot.database.database import Session
-from bot.datasets.caches.keeping import KeepingService
+from bot.datasets.caches.keeping.service import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.pushes.service import PushService

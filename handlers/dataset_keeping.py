@@ -4,10 +4,10 @@ from datetime import timedelta
 from typing import Final
 
 from bot.access import Right
-from bot.datasets.caches import keeping_answers as answers
-from bot.datasets.caches.keeping import Pinning
+from bot.datasets.caches.evictions.notices import EVICT, EXTEND, PIN
+from bot.datasets.caches.keeping import replies as answers
+from bot.datasets.caches.keeping.service import Pinning
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.telling import EVICT, EXTEND, PIN
 from bot.datasets.finding import Reference
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply

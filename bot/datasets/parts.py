@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.evictions.controller import SweepController, UseEar
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.caches.shares.watching import ShareEar
-from bot.datasets.caches.sweeping import SweepController, UseEar
 from bot.datasets.caches.watching import CacheEar
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.lineage import Makers

@@ -9,7 +9,6 @@ from typing_extensions import override
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
 from bot.datasets import bounds
-from bot.datasets.caches import eviction
 from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decide import (
     CacheObserved,
@@ -21,6 +20,7 @@ from bot.datasets.caches.decide import (
     RecordObserved,
     decide,
 )
+from bot.datasets.caches.evictions import eviction
 from bot.datasets.caches.fsx import filling
 from bot.datasets.caches.fsx import leaving as fsx_leaving
 from bot.datasets.caches.fsx.volume import claim_of_import, reading_job

@@ -28,7 +28,7 @@ from bot.datasets.caches.cost import (
     without,
 )
 from bot.datasets.caches.fsx import planning
-from bot.datasets.caches.keeping import keep_seconds
+from bot.datasets.caches.keeping.service import keep_seconds
 from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.plan import CachePlan, CacheRequest, Keeping
 from bot.datasets.caches.rooms import kept, rooms

@@ -11,7 +11,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
 from bot.config import Settings
-from bot.datasets.caches import idle, sights
+from bot.datasets.caches.evictions import idle, sights
 from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan
 from bot.datasets.caches.users import needing
 from bot.datasets.leftovers import notices

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.config import Settings
-from bot.datasets.caches.idle import Idle
+from bot.datasets.caches.evictions.idle import Idle
 from bot.datasets.caches.tables import ORPHAN, Orphan
 from bot.datasets.wording import capacity
 from bot.durations import format_duration

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from bot import holds
 from bot.audit import Actor
 from bot.database.database import Database
-from bot.datasets.caches.marking import Mark, mark
+from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.tables import Version
 from bot.errors import ConflictError

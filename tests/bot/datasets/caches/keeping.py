@@ -14,11 +14,11 @@ from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
 from bot.config import Settings
 from bot.database.database import Database
-from bot.datasets.caches import eviction
-from bot.datasets.caches.keeping import KeepingService
-from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.sweep import look_through
-from bot.datasets.caches.sweeping import SweepController
+from bot.datasets.caches.evictions import eviction
+from bot.datasets.caches.evictions.controller import SweepController
+from bot.datasets.caches.evictions.marking import Mark, mark
+from bot.datasets.caches.evictions.sweep import look_through
+from bot.datasets.caches.keeping.service import KeepingService
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
 from bot.reconcile import due
 from bot.reconcile.controller import Step, Trouble

@@ -14,8 +14,8 @@ from bot import holds
 from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.database.database import Database
-from bot.datasets.caches.keeping import KeepingService, Pinning
-from bot.datasets.caches.marking import Mark, mark
+from bot.datasets.caches.evictions.marking import Mark, mark
+from bot.datasets.caches.keeping.service import KeepingService, Pinning
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.taking import take
 from bot.errors import ConflictError

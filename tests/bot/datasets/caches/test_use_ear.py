@@ -5,7 +5,7 @@ import pytest
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PODS, PVCS
 from bot.cluster.view import Change, Kind
-from bot.datasets.caches.sweeping import UseEar
+from bot.datasets.caches.evictions.controller import UseEar
 from bot.datasets.caches.tables import SWEEP
 from bot.reconcile.wakeups import Wakeup
 from tests.bot.datasets.caches.keeping import Keeping

@@ -9,11 +9,11 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
 from bot.cluster.view import Change
-from bot.datasets.caches import sights
-from bot.datasets.caches.looking import look
+from bot.datasets.caches.evictions import sights
+from bot.datasets.caches.evictions.looking import look
+from bot.datasets.caches.evictions.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.shares import service
-from bot.datasets.caches.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.tables import lane
 from bot.reconcile.controller import Step, Trouble

@@ -9,7 +9,8 @@ from sqlalchemy import CursorResult, delete, update
 from sqlmodel import Session, col
 
 from bot.audit import Actor, record
-from bot.datasets.caches import fills, telling
+from bot.datasets.caches import fills
+from bot.datasets.caches.evictions import notices
 from bot.datasets.caches.lost import refuse_lost
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
@@ -95,7 +96,7 @@ def call_off(session: Session, cache_id: str, users: Sequence[str], now: datetim
     cache.wanted, cache.obstacle, cache.trouble = CacheIntent.READY, "", ""
     if cache.phase == CachePhase.EVICTING:
         cache.phase, cache.since = CachePhase.READY, now
-    telling.called_off(session, cache, now)
+    notices.called_off(session, cache, now)
     cache.noticed_at = cache.leaves_at = cache.evict_at = cache.evict_by = None
     cache.used_at = now
     cache.evict_why = ""
@@ -121,7 +122,7 @@ def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> 
     cache.freed_bytes, cache.is_cleared = parting.freed_bytes, True
     cache.obstacle = cache.trouble = ""
     left = service.remains(session, cache_id)
-    cache.reason = f"{telling.outcome(cache, parting.retained)} {left}".strip()
+    cache.reason = f"{notices.outcome(cache, parting.retained)} {left}".strip()
     session.add(cache)
     session.connection().execute(
         delete(Hold).where(
@@ -130,7 +131,7 @@ def finish(session: Session, cache_id: str, parting: Parting, now: datetime) -> 
             col(Hold.subject_kind) == PIN,
         )
     )
-    telling.evicted(session, cache, now)
+    notices.evicted(session, cache, now)
     refresh_cards(session, cache.subject, live=False)
 
 

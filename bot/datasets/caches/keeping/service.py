@@ -12,9 +12,9 @@ from bot.audit import Actor, record
 from bot.config import Settings
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
+from bot.datasets.caches.evictions.marking import Mark, mark
+from bot.datasets.caches.evictions.sweep import withdraw
 from bot.datasets.caches.expiry import expires_at
-from bot.datasets.caches.marking import Mark, mark
-from bot.datasets.caches.sweep import withdraw
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.users import PIN
 from bot.datasets.finding import Reference

@@ -8,11 +8,11 @@ from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, PVCS
-from bot.datasets.caches import marking
-from bot.datasets.caches.ended_runs import clear_ended_runs
+from bot.datasets.caches.evictions import marking
+from bot.datasets.caches.evictions.ended_runs import clear_ended_runs
+from bot.datasets.caches.evictions.marking import Parting
 from bot.datasets.caches.fsx import leaving as fsx_leaving
 from bot.datasets.caches.lost import lost
-from bot.datasets.caches.marking import Parting
 from bot.datasets.caches.observe import is_ours, volume_of
 from bot.datasets.caches.shares import service as sharing
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase, CacheShare

@@ -13,7 +13,7 @@ from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS
 from bot.config import Settings
 from bot.database.columns import Moment
-from bot.datasets.caches.looking import use
+from bot.datasets.caches.evictions.looking import use
 from bot.datasets.caches.users import Place
 
 # Only days matter, so a PVC in use is not written in every sweep.

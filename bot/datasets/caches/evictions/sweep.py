@@ -9,7 +9,9 @@ from sqlmodel import Session, col, select
 from bot import holds
 from bot.audit import Actor
 from bot.config import Settings
-from bot.datasets.caches import telling
+from bot.datasets.caches.evictions import notices
+from bot.datasets.caches.evictions.looking import ClaimUse
+from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.expiry import (
     Action,
     Announce,
@@ -22,9 +24,7 @@ from bot.datasets.caches.expiry import (
     is_after_a_pause,
     soonest,
 )
-from bot.datasets.caches.looking import ClaimUse
 from bot.datasets.caches.lost import lost
-from bot.datasets.caches.marking import Mark, mark
 from bot.datasets.caches.tables import CACHE, SWEEP, Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.users import PIN, said_of
 from bot.datasets.caches.watermark import ClassCapacity, crowded
@@ -99,7 +99,7 @@ def withdraw(session: Session, cache: Cache, why: str, settings: Settings, now: 
     if cache.noticed_at is None:
         return
     cache.called_off = why
-    telling.withdrawn(session, cache, channels(cache, settings), now)
+    notices.withdrawn(session, cache, channels(cache, settings), now)
     cache.noticed_at = cache.leaves_at = None
     cache.evict_why = ""
     session.add(cache)
@@ -119,7 +119,7 @@ def _act(session: Session, cache: Cache, do: Action, settings: Settings, now: da
             cache.noticed_at, cache.leaves_at, cache.evict_why = now, at, why
             cache.called_off = None
             session.add(cache)
-            telling.noticed(session, cache, channels(cache, settings), now)
+            notices.noticed(session, cache, channels(cache, settings), now)
             refresh_cards(session, cache.subject, live=False)
         case Withdraw(why):
             withdraw(session, cache, why, settings, now)

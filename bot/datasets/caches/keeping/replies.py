@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from bot.datasets.caches.describing import last_use
+from bot.datasets.caches.evictions.marking import refuse_needed
+from bot.datasets.caches.evictions.notices import EVICT
 from bot.datasets.caches.expiry import expires_at
-from bot.datasets.caches.marking import refuse_needed
 from bot.datasets.caches.reads import Consequence
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.telling import EVICT
 from bot.datasets.tables import Dataset
 from bot.datasets.wording import capacity, size
 from bot.durations import format_duration

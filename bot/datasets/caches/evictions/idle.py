@@ -10,7 +10,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS
 from bot.config import Settings
 from bot.datasets.caches.cost import GIB
-from bot.datasets.caches.sights import ClaimSighting, teams_by_namespace, used_at
+from bot.datasets.caches.evictions.sights import ClaimSighting, teams_by_namespace, used_at
 
 
 @dataclass(frozen=True)
