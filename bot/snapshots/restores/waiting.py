@@ -15,9 +15,6 @@ def standing(session: Session, run_id: str) -> DataReadiness:
     if row.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
         said = f"PVC {row.claim_name} was not created from {row.source}. {row.reason}"
         return DataReadiness(failed=said, advice=row.unblock)
-    if row.phase == RestorePhase.CANCELLED:
-        said = f"PVC {row.claim_name} was not created from {row.source}: it was cancelled."
-        return DataReadiness(failed=said)
     # If its class creates volumes only for a pod, the volume appears when the run mounts it.
     if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
         return THERE
