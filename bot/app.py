@@ -14,6 +14,8 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.following import Following
 from bot.cluster.opening import follow
+from bot.commands.context import Services
+from bot.commands.dispatcher import CommandDispatcher
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database import schema
@@ -82,9 +84,7 @@ from bot.volumes.parts import renderers as volume_renderers
 from bot.volumes.pools.controller import look_at_pools
 from bot.volumes.pools.reads import VolumeReads
 from bot.volumes.repairs.service import RepairService
-from handlers.context import Services
 from handlers.declared import COMMANDS
-from handlers.desk import CommandDispatcher
 from jobs.declared import Works, declared
 from jobs.timetable import Timetable
 

@@ -1,12 +1,42 @@
-"""Everything that people can say."""
+"""Everything that people can say: each slash command, with the files that declare its verbs.
 
-from handlers.anf_grow import anf
-from handlers.approvals import approval
-from handlers.dataset_usage import dataset
-from handlers.gpu_digest import gpu
+Help lists the verbs in this order.
+"""
+
+from bot.slack.declarations import Command
+from handlers.anf import changes, grow, repair, volumes
+from handlers.approval import approval
+from handlers.dataset import caches, catalogue, keeping, push, usage
+from handlers.gpu import digest, network, report, use
 from handlers.notices import notices
 from handlers.quota import quota
-from handlers.snapshot_cancelling import snapshot
-from handlers.train_offers import train
+from handlers.snapshot import cancelling, reverts, schedules, snapshots
+from handlers.train import offers, records, runs, scaling, sessions
+
+train = Command(
+    "train",
+    "Training runs: submit, follow, stop and resubmit",
+    parts=(runs.train, sessions.train, scaling.train, records.train, offers.train),
+)
+dataset = Command(
+    "dataset",
+    "Datasets: where they are stored, and what their versions contain",
+    parts=(catalogue.dataset, caches.dataset, push.dataset, keeping.dataset, usage.dataset),
+)
+snapshot = Command(
+    "snapshot",
+    "Snapshots of PVCs: take, keep, restore, and clone PVCs",
+    parts=(snapshots.snapshot, schedules.snapshot, reverts.snapshot, cancelling.snapshot),
+)
+gpu = Command(
+    "gpu",
+    "GPUs and the network between them",
+    parts=(network.gpu, use.gpu, report.gpu, digest.gpu),
+)
+anf = Command(
+    "anf",
+    "Azure NetApp Files: volumes, pools and their service levels",
+    parts=(volumes.anf, changes.anf, repair.anf, grow.anf),
+)
 
 COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval, notices)

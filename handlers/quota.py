@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.durations import format_duration
 from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.replies import Past, history_card, status_card
@@ -16,7 +17,6 @@ from bot.slack.container_parameters import FlavorName
 from bot.slack.declarations import Command, of_no_team
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
-from handlers.context import Context
 
 
 class OverrideNumber(Pattern):

@@ -18,7 +18,7 @@ GUARDS = {
     "bot/slack/sockets.py",  # one connection is followed by another
     "bot/threads.py",  # a thread outlives what one pass raises, and work what other work raises
     "bot/tried.py",  # kept, and raised anew where the result is asked for
-    "handlers/desk.py",  # the person reads a reference, the log has the traceback
+    "bot/commands/dispatcher.py",  # the person reads a reference, the log has the traceback
     "jobs/timetable.py",  # a broken job must not stop the others
 }
 

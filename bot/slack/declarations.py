@@ -6,7 +6,7 @@ docs/commands.md.
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
@@ -173,19 +173,14 @@ class ButtonVerb:
         return self.handler(ctx, value)
 
 
-class Command:
-    """A slash command: its name without slash and prefix, and one sentence about it.
+class Part:
+    """Verbs and buttons of the slash command of that name, without slash and prefix."""
 
-    `alone` is the verb that its name means where nothing follows; without it that asks for help.
-    """
-
-    def __init__(self, name: str, summary: str, *, alone: str | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.summary = summary
-        self.alone = alone
         self.verbs: dict[str, Verb] = {}
         self.buttons: dict[str, ButtonVerb] = {}
-        self._waiting: dict[Callable[..., Reply], list[Parameter]] = {}
+        self.undeclared: dict[Callable[..., Reply], list[Parameter]] = {}
 
     def verb(
         self, name: str, summary: str, **traits: Unpack[VerbTraits]
@@ -193,7 +188,7 @@ class Command:
         """Declares the function below it; stands above its arguments and options."""
 
         def declare(handler: Handler) -> Handler:
-            parameters = tuple(reversed(self._waiting.pop(handler, [])))
+            parameters = tuple(reversed(self.undeclared.pop(handler, [])))
             verb = Verb(name, summary, handler, parameters, **traits)
             self._refuse_twice("verb", name, self.verbs)
             _check(self.name, verb)
@@ -250,11 +245,11 @@ class Command:
     @property
     def unclaimed(self) -> list[str]:
         """Functions that have arguments or options but no verb above them."""
-        return [handler.__qualname__ for handler in self._waiting]
+        return [handler.__qualname__ for handler in self.undeclared]
 
     def _parameter(self, parameter: Parameter) -> Callable[[Handler], Handler]:
         def declare(handler: Handler) -> Handler:
-            self._waiting.setdefault(handler, []).append(parameter)
+            self.undeclared.setdefault(handler, []).append(parameter)
             return handler
 
         return declare
@@ -262,6 +257,34 @@ class Command:
     def _refuse_twice(self, what: str, name: str, known: Iterable[str]) -> None:
         if name in known:
             raise DeclarationError(f"{what.capitalize()} {name} of {self.name} is declared twice.")
+
+
+class Command(Part):
+    """A slash command: its name without slash and prefix, and one sentence about it.
+
+    `alone` is the verb that its name means where nothing follows; without it that asks for help.
+    `parts` are what its files declare; help lists their verbs in that order.
+    """
+
+    def __init__(
+        self, name: str, summary: str, *, alone: str | None = None, parts: Sequence[Part] = ()
+    ) -> None:
+        super().__init__(name)
+        self.summary = summary
+        self.alone = alone
+        for part in parts:
+            self._add(part)
+
+    def _add(self, part: Part) -> None:
+        if part.name != self.name:
+            raise DeclarationError(f"A part of {self.name} was declared for {part.name}.")
+        for verb in part.verbs.values():
+            self._refuse_twice("verb", verb.name, self.verbs)
+            self.verbs[verb.name] = verb
+        for button in part.buttons.values():
+            self._refuse_twice("button", button.action, self.buttons)
+            self.buttons[button.action] = button
+        self.undeclared |= part.undeclared
 
 
 def _check(command: str, verb: Verb) -> None:

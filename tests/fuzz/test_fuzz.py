@@ -11,11 +11,11 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.access import Access, Caller, Right
+from bot.commands.dispatcher import Asked as AskedFor
+from bot.commands.dispatcher import CommandDispatcher
 from bot.slack.card import Reply
 from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
-from handlers.desk import Asked as AskedFor
-from handlers.desk import CommandDispatcher
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
 from tests.fuzz.judge import Asked, Change, wrongs

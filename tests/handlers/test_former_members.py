@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
+from bot.commands.dispatcher import AGAIN
 from bot.quotas.tables import Override
 from bot.training.tables import Run, RunPhase
-from handlers.desk import AGAIN
 from tests.handlers.office import ALICE, CAROL, ERIN, TEAM_A, Office, opened, question
 from tests.handlers.test_train import newest, work
 from tests.handlers.test_train_scaling import SUBMIT as WIDE

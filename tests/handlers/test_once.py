@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlmodel import Session, select
 
+from bot.commands.dispatcher import AGAIN
 from bot.datasets.tables import Push
 from bot.quotas.tables import Override
 from bot.slack.incoming import Incoming
 from bot.slack.text import as_text
 from handlers.declared import COMMANDS
-from handlers.desk import AGAIN
 from tests.handlers.furnished import Furnished
 from tests.handlers.office import ALICE, MIA, TEAM_A, Office, question
 from tests.handlers.test_permissions import IN_THE_CHANNEL, TABLE

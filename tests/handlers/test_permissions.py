@@ -6,8 +6,8 @@ Each row is said or clicked for real, in an office where there is something for 
 import pytest
 from structlog.testing import capture_logs
 
+from bot.commands.dispatcher import AGAIN
 from handlers.declared import COMMANDS
-from handlers.desk import AGAIN
 from tests.handlers.furnished import Furnished
 from tests.handlers.office import (
     ALICE,

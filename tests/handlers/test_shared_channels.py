@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
+from bot.commands.dispatcher import AGAIN
 from bot.people import CHANNEL, Channel, row_id
 from bot.reconcile.due import Due
 from bot.slack.messages import Message
 from bot.training.tables import FOLLOW, Run
 from handlers.declared import COMMANDS
-from handlers.desk import AGAIN
 from tests.handlers.furnished import Furnished
 from tests.handlers.office import ALICE, TEAM_A, Office, opened, question
 from tests.handlers.test_once import asked, people, told

@@ -19,7 +19,7 @@ from bot.training.spec import SHM_PATH, CreatedVolume, RunSpec
 from bot.training.submission.artifacts import Kept, artifacts_of, refuse_lost
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import with_preset
-from handlers.train import train
+from handlers.train.runs import train
 from tests.bot.training.rig import IMAGE, Rig
 
 DATA = VolumeMount("imagenet", "/data", read_only=True)

@@ -10,7 +10,7 @@ from bot.errors import UsageError
 from bot.slack.container_parameters import Artifact, DataMount, DatasetMount, NewVolume
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import with_preset
-from handlers.train import train
+from handlers.train.runs import train
 from tests.bot.training.rig import IMAGE, Rig
 
 DATA = (DataMount("chest-xray@v3", "/data"),)

@@ -1,14 +1,14 @@
 """The buttons of reverts in place."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.snapshots.reverts import replies as answers
 from bot.snapshots.reverts.card import CANCEL
-from handlers.context import Context
-from handlers.snapshot import of_snapshot
-from handlers.snapshot_schedules import snapshot
+from handlers.snapshot.snapshots import of_snapshot
 
-__all__ = ["snapshot"]
+snapshot = Part("snapshot")
 
 
 @snapshot.button(answers.SAVE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot, once=True)

@@ -6,15 +6,17 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.gpus.reports.card import csv_card, report_card
 from bot.gpus.reports.report import By, Question, days_of
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.parameters import Choice, TeamName
-from handlers.context import Context
-from handlers.gpu_use import gpu, whose
+from handlers.gpu.use import whose
 
-__all__ = ["gpu"]
+gpu = Part("gpu")
+
 
 _LONGEST = timedelta(days=400)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -3,6 +3,7 @@
 import re
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.config import is_place
 from bot.datasets.card import dataset_card, list_card, version_card
 from bot.datasets.comparing import difference_card
@@ -13,10 +14,9 @@ from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.wording import readers
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import Command
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Pattern, RunName, TeamName, Text, matched
-from handlers.context import Context
 
 
 class DatasetName(RunName):
@@ -85,7 +85,7 @@ class Readers:
         return tuple(matched(self.rule, each.strip()).group() for each in text.split(","))
 
 
-dataset = Command("dataset", "Datasets: where they are stored, and what their versions contain")
+dataset = Part("dataset")
 
 
 @dataset.verb(

@@ -1,17 +1,17 @@
 """/anf grow: grow a PVC on Azure NetApp Files permanently."""
 
 from bot.access import Right, bound
+from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
 from bot.volumes.growths.card import GO, WITHDRAW, question
 from bot.volumes.growths.plan import GrowthRequest, bytes_of, read
-from handlers.anf import ClaimName
-from handlers.anf_repair import anf
-from handlers.context import Context
+from handlers.anf.volumes import ClaimName
 
-__all__ = ["anf"]
+anf = Part("anf")
 
 
 @anf.verb(

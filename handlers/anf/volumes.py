@@ -3,12 +3,12 @@
 import re
 
 from bot.access import Right, bound
+from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Command
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, Pattern, TeamName
 from bot.volumes.pools.card import pools_card, volume_card, volumes_card
-from handlers.context import Context
 
 
 class ClaimName(Pattern):
@@ -20,7 +20,7 @@ class ClaimName(Pattern):
     example = "lane-data"
 
 
-anf = Command("anf", "Azure NetApp Files: volumes, pools and their service levels")
+anf = Part("anf")
 
 
 @anf.verb(

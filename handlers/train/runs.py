@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from bot.access import Caller, Right
+from bot.commands.context import Context
 from bot.errors import NotFoundError
 from bot.slack.card import Card, Reply
 from bot.slack.container_parameters import (
@@ -18,7 +19,7 @@ from bot.slack.container_parameters import (
     SecretPair,
     ShellWords,
 )
-from bot.slack.declarations import Command
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import (
     Choice,
@@ -47,19 +48,11 @@ from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
 from bot.training.tables import Run
 from handlers.button_values import row_of
-from handlers.context import Context
-from handlers.following import follow_log
-from handlers.run_parameters import (
-    AnyRun,
-    FormName,
-    PodName,
-    PresetName,
-    PriorityName,
-    StateKept,
-)
-from handlers.snapshot import KeepTime, SnapshotName
-from handlers.starting import restarted, resubmitted, started
-from handlers.submissions import SUBMISSIONS
+from handlers.snapshot.snapshots import KeepTime, SnapshotName
+from handlers.train.following import follow_log
+from handlers.train.parameters import AnyRun, FormName, PodName, PresetName, PriorityName, StateKept
+from handlers.train.starting import restarted, resubmitted, started
+from handlers.train.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
 
@@ -82,7 +75,7 @@ class LogAsked:
         return LogWish(self.tail, self.pod or "", self.previous, self.file)
 
 
-train = Command("train", "Training runs: submit, follow, stop and resubmit")
+train = Part("train")
 
 
 @train.verb(

@@ -3,16 +3,17 @@
 from datetime import timedelta
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, when
 from bot.slack.parameters import Duration, Reference, RunReference, TeamName
 from bot.training.runs.replies import extended, opened
 from bot.training.tables import Run
 from handlers.button_values import moment_of, row_of
-from handlers.context import Context
-from handlers.train import of_run, train
+from handlers.train.runs import of_run
 
-__all__ = ["train"]
+train = Part("train")
 
 
 @train.verb(

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from bot.access import Caller
+from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.training.offers.replies import offered
 from bot.training.runs.replies import receipt
 from bot.training.submission.new_run import Submitted, UncachedRunError
 from bot.training.tables import Run
-from handlers.context import Context
 
 
 def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:

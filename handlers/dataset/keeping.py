@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.datasets.caches.evictions.notices import EVICT, EXTEND, PIN
 from bot.datasets.caches.keeping import replies as answers
 from bot.datasets.caches.keeping.service import Pinning
@@ -11,15 +12,15 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join
 from bot.slack.parameters import Duration, TeamName, Text
 from handlers.button_values import moment_of, row_of
-from handlers.context import Context
-from handlers.dataset import DatasetName, DatasetReference
-from handlers.dataset_caches import ClassName
-from handlers.dataset_push import dataset
+from handlers.dataset.caches import ClassName
+from handlers.dataset.catalogue import DatasetName, DatasetReference
 
-__all__ = ["dataset"]
+dataset = Part("dataset")
+
 
 OFF: Final = "off"
 USUAL: Final = "default"

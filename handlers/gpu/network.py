@@ -4,9 +4,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.slack.container_parameters import FlavorName, ImageReference
-from bot.slack.declarations import Command
+from bot.slack.declarations import Part
 from bot.slack.parameters import (
     ClusterName,
     GpuCount,
@@ -19,9 +20,8 @@ from bot.slack.parameters import (
 from bot.training.records.network import TEST
 from bot.training.runs.replies import receipt
 from bot.training.submission.building import Submission
-from handlers.context import Context
 
-gpu = Command("gpu", "GPUs and the network between them")
+gpu = Part("gpu")
 
 
 @gpu.verb(

@@ -1,17 +1,17 @@
 """/train scale: elastic runs with more or fewer nodes."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
 from bot.training.runs.card import requeue_button
 from bot.training.scaling import RestartOffer
 from handlers.button_values import count_of, row_of
-from handlers.context import Context
-from handlers.train import of_run
-from handlers.train_sessions import train
+from handlers.train.runs import of_run
 
-__all__ = ["train"]
+train = Part("train")
 
 
 @train.verb(

@@ -1,17 +1,17 @@
 """/snapshot cancel: cancel restores, clones and reverts in progress."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.parameters import TeamName
 from bot.snapshots.cancelling import replies as answers
 from bot.snapshots.cancelling import service
 from bot.snapshots.restores.card import CANCEL
 from bot.snapshots.tables import Restore
-from handlers.context import Context
-from handlers.snapshot import TEAM, ClaimName
-from handlers.snapshot_reverts import snapshot
+from handlers.snapshot.snapshots import TEAM, ClaimName
 
-__all__ = ["snapshot"]
+snapshot = Part("snapshot")
 
 
 @snapshot.verb(

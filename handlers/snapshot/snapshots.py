@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.access import Caller, Right
+from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import Command
+from bot.slack.declarations import Part
 from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Text
 from bot.snapshots.restores import service as restoring
 from bot.snapshots.reverts.replies import offered
@@ -16,9 +17,8 @@ from bot.snapshots.snapshots import replies
 from bot.snapshots.snapshots.card import DELETE, RESTORE
 from bot.snapshots.snapshots.service import Pinning, SnapshotRequest
 from bot.snapshots.tables import Snapshot
-from handlers.context import Context
-from handlers.dataset_caches import ClassName
-from handlers.dataset_caches import VolumeSize as AnySize
+from handlers.dataset.caches import ClassName
+from handlers.dataset.caches import VolumeSize as AnySize
 
 OFF: Final = "off"
 TEAM = "Team (default: the channel's)"
@@ -99,7 +99,7 @@ class Cloning:
     team: str | None = None
 
 
-snapshot = Command("snapshot", "Snapshots of PVCs: take, keep, restore, and clone PVCs")
+snapshot = Part("snapshot")
 
 
 @snapshot.verb(

@@ -6,19 +6,19 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.access import Right, Role
+from bot.commands.context import Context
 from bot.errors import NotAllowedError
 from bot.gpus.node_list import age_of, nodes_card
 from bot.gpus.reports.ranking import By
 from bot.gpus.reports.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
 from bot.gpus.status import status_card
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain, when
 from bot.slack.parameters import Choice, Duration, Reference, RunReference, TeamName
-from handlers.context import Context
-from handlers.gpu import gpu
-from handlers.train import of_run
+from handlers.train.runs import of_run
 
-__all__ = ["gpu"]
+gpu = Part("gpu")
 
 
 @gpu.verb(

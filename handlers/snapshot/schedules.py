@@ -1,15 +1,16 @@
 """/snapshot schedule: take snapshots of PVCs on a schedule."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.parameters import ClusterName, TeamName, Text, WholeNumber
 from bot.snapshots.schedules import replies as answers
 from bot.snapshots.schedules.card import UNSCHEDULE
 from bot.snapshots.schedules.service import ScheduleRequest, following
-from handlers.context import Context
-from handlers.snapshot import TEAM, ClaimName, KeepTime, snapshot
+from handlers.snapshot.snapshots import TEAM, ClaimName, KeepTime
 
-__all__ = ["snapshot"]
+snapshot = Part("snapshot")
 
 
 class Cron(Text):

@@ -1,17 +1,17 @@
 """/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.parameters import Reference, RunReference, TeamName
 from bot.training.records.comparing import Side, comparison, refuse_few
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
 from bot.training.submission.presets import presets_card, presets_of
-from handlers.context import Context
-from handlers.train_scaling import train
 
-__all__ = ["train"]
+train = Part("train")
 
 
 @train.verb(

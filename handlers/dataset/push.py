@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.datasets.pushes.card import STOP
 from bot.datasets.pushes.plan import PushRequest, read
 from bot.datasets.pushes.replies import CONFIRM, begun, offered
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import plain
 from bot.slack.parameters import TeamName, matched
-from handlers.context import Context
-from handlers.dataset import DatasetName, SourceUrl, StoreName, VersionName, dataset
+from handlers.dataset.catalogue import DatasetName, SourceUrl, StoreName, VersionName
 
-__all__ = ["dataset"]
+dataset = Part("dataset")
 
 
 class Folder(NamedTuple):

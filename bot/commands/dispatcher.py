@@ -15,6 +15,7 @@ import structlog
 from bot import deliveries, people
 from bot.access import Right, UnknownPersonError
 from bot.clock import Clock
+from bot.commands.context import Context, Services
 from bot.database.columns import WholeNumber
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
@@ -33,7 +34,6 @@ from bot.slack.incoming import Incoming
 from bot.slack.markup import code, join, sentence
 from bot.slack.registry import HelpAsked, Parsed, Registry
 from bot.tried import captured
-from handlers.context import Context, Services
 
 log = structlog.get_logger()
 

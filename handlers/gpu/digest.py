@@ -7,6 +7,7 @@ from datetime import date
 from zoneinfo import ZoneInfo
 
 from bot.access import Right, Role
+from bot.commands.context import Context
 from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.errors import UsageError
 from bot.gpus.digests.plans import DigestPlan
@@ -14,12 +15,12 @@ from bot.gpus.digests.service import Change, DigestRequest
 from bot.slack.card import Card, Reply
 from bot.slack.chart_blocks import Showing, missing
 from bot.slack.choices import SomeOf
+from bot.slack.declarations import Part
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Choice, Pattern, TeamName
-from handlers.context import Context
-from handlers.gpu_report import gpu
 
-__all__ = ["gpu"]
+gpu = Part("gpu")
+
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SHOWN = 20

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.datasets.caches.plan import CacheRequest, read
 from bot.datasets.caches.replies import CONFIRM, offered, told
 from bot.datasets.caches.service import CacheOffer
@@ -12,12 +13,13 @@ from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Duration, Pattern, TeamName, matched
-from handlers.context import Context
-from handlers.dataset import DatasetReference, dataset
+from handlers.dataset.catalogue import DatasetReference
 
-__all__ = ["dataset"]
+dataset = Part("dataset")
+
 
 AUTO: Final = "auto"
 OFF: Final = "off"

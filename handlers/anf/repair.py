@@ -1,16 +1,16 @@
 """/anf repair: update Trident's record of a moved volume."""
 
 from bot.access import Right, bound
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import ClusterName, TeamName
 from bot.volumes.repairs.card import GO, WITHDRAW, question
 from bot.volumes.repairs.plan import read
-from handlers.anf import ClaimName
-from handlers.anf_changes import anf
-from handlers.context import Context
+from handlers.anf.volumes import ClaimName
 
-__all__ = ["anf"]
+anf = Part("anf")
 
 
 @anf.verb(

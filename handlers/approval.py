@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Verdict
+from bot.commands.context import Context
 from bot.quotas.replies import requests_card
 from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
@@ -14,7 +15,6 @@ from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT
 from bot.volumes.changes.notices import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
-from handlers.context import Context
 
 approval = Command("approval", "Pending requests for approval")
 

@@ -1,16 +1,15 @@
 """/dataset usage: fast storage used by caches, and leftover objects."""
 
 from bot.access import Right, Role
+from bot.commands.context import Context
 from bot.datasets.leftovers.notices import REMOVE
 from bot.datasets.usage.card import usage_card
 from bot.slack.card import Reply
-from bot.slack.declarations import of_no_team
+from bot.slack.declarations import Part, of_no_team
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import TeamName
-from handlers.context import Context
-from handlers.dataset_keeping import dataset
 
-__all__ = ["dataset"]
+dataset = Part("dataset")
 
 
 @dataset.verb(

@@ -1,12 +1,12 @@
 """The button that caches the data of a run and submits the run."""
 
 from bot.access import Right
+from bot.commands.context import Context
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.training.offers.replies import CONFIRM, accepted
-from handlers.context import Context
-from handlers.train_records import train
 
-__all__ = ["train"]
+train = Part("train")
 
 
 def _of_offer(ctx: Context, offer_id: str) -> str:

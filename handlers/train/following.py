@@ -1,12 +1,12 @@
 """The answer to `/train logs RUN --follow`."""
 
+from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.markup import code, join, when
 from bot.training.external.listing import ExternalWorkload
 from bot.training.logs.reads import LogWish
 from bot.training.tables import Run
-from handlers.context import Context
 
 
 def follow_log(ctx: Context, found: Run | ExternalWorkload, wish: LogWish) -> Reply:

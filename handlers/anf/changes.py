@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.access import Right, bound
+from bot.commands.context import Context
 from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
+from bot.slack.declarations import Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Choice, ClusterName, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
@@ -13,10 +15,10 @@ from bot.volumes.changes.question import GO, question
 from bot.volumes.changes.service import ChangeButton, read
 from bot.volumes.changes.tables import ChangeKind, ChangePhase
 from bot.volumes.matching import Claimed
-from handlers.anf import ClaimName, anf
-from handlers.context import Context
+from handlers.anf.volumes import ClaimName
 
-__all__ = ["anf"]
+anf = Part("anf")
+
 
 _SHORTEST = timedelta(minutes=10)
 _TEAM = "Team (default: the channel's)"

@@ -1,0 +1,1 @@
+"""Commands: what a handler is given, and how a request reaches it."""
