@@ -14,7 +14,7 @@ from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
 from bot.slack.container_parameters import FlavorName
-from bot.slack.declarations import Command, of_no_team
+from bot.slack.declarations import TEAM, Command, of_no_team
 from bot.slack.markup import Markup, channel, code, join, plain, when
 from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
 
@@ -36,9 +36,9 @@ quota = Command("quota", "GPU quota: what your team may use, is using and has pe
     "Show the quota by GPU type",
     right=Right.QUOTA_READ,
     examples=("status", "status --all"),
+    team=TEAM,
 )
 @quota.option("--all", "everybody", flag=True, help="All teams side by side")
-@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:
     """The figures of the caller's team, or of all teams if there is none."""
     own = team or ctx.caller.team
@@ -57,7 +57,6 @@ class OverrideOptions:
     donor: str | None
     break_glass: bool
     cluster: str | None
-    team: str | None
 
 
 @quota.verb(
@@ -71,6 +70,7 @@ class OverrideOptions:
         'request 12 --for 8h --reason "last ablations" --type h100',
         'request +4 --for 1d --reason "swap" --from team-b',
     ),
+    team=TEAM,
 )
 @quota.argument("amount", GpuAmount(), help="A change such as +8, or the new total")
 @quota.option("--for", "length", Duration(), default=timedelta(days=1), help="How long it lasts")
@@ -79,7 +79,6 @@ class OverrideOptions:
 @quota.option("--from", "donor", TeamName(), help="Team that lends the GPUs")
 @quota.option("--break-glass", flag=True, help="Admins only: approve immediately and post an alert")
 @quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     wish = OverrideRequest(
@@ -113,12 +112,12 @@ class BaseOptions:
     mutates=True,
     into=BaseOptions,
     examples=("set 8 --team team-a",),
+    team=TEAM,
 )
 @quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change to it")
 @quota.option("--reason", default="change of the base quota", help="Reason, shown to the approvers")
 @quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
 @quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     wish = OverrideRequest(
@@ -136,8 +135,8 @@ def set_base(ctx: Context, options: BaseOptions) -> Reply:
     "Show past requests: requester, approvers and outcome",
     right=Right.QUOTA_READ,
     examples=("history",),
+    team=TEAM,
 )
-@quota.option("--team", TeamName(), help="Team (default: the channel's)")
 def history(ctx: Context, team: str | None) -> Reply:
     """The newest overrides of the caller's team, or of all teams if there is none."""
     whose = team or ctx.caller.team
@@ -152,10 +151,10 @@ def history(ctx: Context, team: str | None) -> Reply:
     right=Right.QUOTA_READ,
     mutates=True,
     examples=("revoke",),
+    team=TEAM,
 )
 @quota.argument("number", OverrideNumber(), required=False, help="From the card or the history")
-@quota.option("--team", TeamName(), help="Team (default: the channel's)")
-def revoke(ctx: Context, number: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def revoke(ctx: Context, number: str | None) -> Reply:
     """Ends an override early."""
     row = ctx.quotas.revoke(ctx.session, number, ctx.caller, ctx.now)
     effect = "It had not started" if row.starts_at is None else "Restoring the quota"

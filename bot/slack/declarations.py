@@ -12,11 +12,15 @@ from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
-from bot.slack.parameters import Text, ValueType
+from bot.slack.parameters import TeamName, Text, ValueType
 
 Handler = TypeVar("Handler", bound=Callable[..., Reply])
 
 HELP_WORDS = frozenset({"help", "-h", "--help"})
+
+
+TEAM = "Team (default: the channel's)"
+"""The help of the option `--team`."""
 
 
 class DeclarationError(Exception):
@@ -30,6 +34,8 @@ class VerbTraits(TypedDict, total=False):
     carried out twice within a minute. A verb that `repeats` does not need this: it asks by itself,
     or has one effect however often it is sent. A reading verb may write with the flags whose
     keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
+    A verb with `team` has the option `--team` with that help: its caller acts for the named team,
+    or for that of the channel. A handler that needs the name as typed has a parameter `team`.
     """
 
     right: Required[StrEnum]
@@ -38,6 +44,7 @@ class VerbTraits(TypedDict, total=False):
     repeats: bool
     writing: tuple[str, ...]
     into: type
+    team: str
 
 
 class ValueTraits(TypedDict, total=False):
@@ -138,9 +145,12 @@ class Verb:
     repeats: bool = False
     writing: tuple[str, ...] = ()
     into: type | None = None
+    team: str = ""
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:
         """The handler's reply to these values."""
+        if self.team and "team" not in _keywords(self)[1]:
+            values = {name: value for name, value in values.items() if name != "team"}
         if self.into is None:
             return self.handler(ctx, **values)
         return self.handler(ctx, self.into(**values))
@@ -189,6 +199,8 @@ class Part:
 
         def declare(handler: Handler) -> Handler:
             parameters = tuple(reversed(self.undeclared.pop(handler, [])))
+            if help_ := traits.get("team"):
+                parameters = _with_team(parameters, help_)
             verb = Verb(name, summary, handler, parameters, **traits)
             self._refuse_twice("verb", name, self.verbs)
             _check(self.name, verb)
@@ -287,6 +299,13 @@ class Command(Part):
         self.undeclared |= part.undeclared
 
 
+def _with_team(parameters: tuple[Parameter, ...], said: str) -> tuple[Parameter, ...]:
+    """The parameters with `--team`, which is the last before the words after `--`."""
+    team = Parameter("team", "option", TeamName(), "--team", said)
+    rest = len(parameters) - sum(each.shape == "rest" for each in parameters)
+    return (*parameters[:rest], team, *parameters[rest:])
+
+
 def _check(command: str, verb: Verb) -> None:
     """Rejects a verb that cannot be used, or whose handler takes other values."""
     spoken = f"{command} {verb.name}"
@@ -298,6 +317,8 @@ def _check(command: str, verb: Verb) -> None:
     if not verb.examples or any(each.split()[0] != verb.name for each in verb.examples):
         raise DeclarationError(f"{spoken} needs examples that begin with {verb.name}.")
     needed, known = _keywords(verb)
+    if verb.team:
+        known.add("team")
     if not needed <= set(names) <= known:
         raise DeclarationError(
             f"{spoken} declares {sorted(names)}, but its handler takes {sorted(known)}."

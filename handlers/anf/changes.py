@@ -7,7 +7,7 @@ from bot.access import Right, bound
 from bot.commands.context import Context
 from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Choice, ClusterName, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
@@ -21,7 +21,6 @@ anf = Part("anf")
 
 
 _SHORTEST = timedelta(minutes=10)
-_TEAM = "Team (default: the channel's)"
 _LEVELS = ("standard", "premium", "ultra", "flexible")
 _CLUSTER = "Cluster, if the team has more than one"
 _YES = "Skip the confirmation; required approvals still apply"
@@ -49,7 +48,6 @@ class LevelOptions:
     is_shrinking: bool
     is_meant: bool
     cluster: str | None
-    team: str | None
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,6 @@ class ThroughputOptions:
     reason: str
     is_meant: bool
     cluster: str | None
-    team: str | None
 
 
 @anf.verb(
@@ -76,6 +73,7 @@ class ThroughputOptions:
         "level lane-data premium",
         'level lane-data premium --pool premium-1 --for 12h --reason "fill before the deadline"',
     ),
+    team=TEAM,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Service level")
@@ -85,7 +83,6 @@ class ThroughputOptions:
 @anf.option("--shrink", "is_shrinking", flag=True, help="Shrink the source pool afterwards")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
-@anf.option("--team", TeamName(), help=_TEAM)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
     name, team = ctx.team()
@@ -111,6 +108,7 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
     repeats=True,
     into=ThroughputOptions,
     examples=("throughput lane-data 200 --for 12h",),
+    team=TEAM,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="Throughput in MiB/s")
@@ -118,7 +116,6 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
 @anf.option("--reason", Text(), default="", help="Reason")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 @anf.option("--cluster", ClusterName(), help=_CLUSTER)
-@anf.option("--team", TeamName(), help=_TEAM)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
     """Answers with what it does, and a button, once Azure has answered."""
     name, team = ctx.team()

@@ -4,9 +4,9 @@ from bot.access import Right, bound
 from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName, TeamName
+from bot.slack.parameters import ClusterName
 from bot.volumes.growths.card import GO, WITHDRAW, question
 from bot.volumes.growths.plan import GrowthRequest, bytes_of, read
 from handlers.anf.volumes import ClaimName
@@ -21,17 +21,16 @@ anf = Part("anf")
     mutates=True,
     repeats=True,
     examples=("grow lane-data 2Ti",),
+    team=TEAM,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("size", MemoryQuantity(), help="New size")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def grow(
     ctx: Context,
     claim: str,
     size: str,
     cluster: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
     name, found = ctx.team()

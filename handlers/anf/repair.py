@@ -3,9 +3,9 @@
 from bot.access import Right, bound
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName, TeamName
+from bot.slack.parameters import ClusterName
 from bot.volumes.repairs.card import GO, WITHDRAW, question
 from bot.volumes.repairs.plan import read
 from handlers.anf.volumes import ClaimName
@@ -20,18 +20,17 @@ anf = Part("anf")
     mutates=True,
     repeats=True,
     examples=("repair lane-data", "repair lane-data --dry-run"),
+    team=TEAM,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team (default: the channel's)")
 def repair(
     ctx: Context,
     claim: str,
     *,
     is_trial: bool,
     cluster: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Answers with the two writes and a button, once Azure and Trident have answered."""
     name, found = ctx.team()

@@ -5,9 +5,9 @@ import re
 from bot.access import Right, bound
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName, Pattern, TeamName
+from bot.slack.parameters import ClusterName, Pattern
 from bot.volumes.pools.card import pools_card, volume_card, volumes_card
 
 
@@ -28,9 +28,9 @@ anf = Part("anf")
     "The team's PVCs on Azure NetApp Files: pool, level, size, throughput",
     right=Right.ANF_READ,
     examples=("volumes",),
+    team=TEAM,
 )
-@anf.option("--team", TeamName(), help="Team (default: the channel's)")
-def volumes(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def volumes(ctx: Context) -> Reply:
     """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads
@@ -63,11 +63,11 @@ def pools(ctx: Context) -> Reply:
     "One PVC: its volume, its throughput, and that of other levels",
     right=Right.ANF_READ,
     examples=("show lane-data",),
+    team=TEAM,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@anf.option("--team", TeamName(), help="Team (default: the channel's)")
-def show(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Its card, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volume_reads

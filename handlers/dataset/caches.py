@@ -13,7 +13,7 @@ from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Duration, Pattern, TeamName, matched
 from handlers.dataset.catalogue import DatasetReference
@@ -95,6 +95,7 @@ class Keeping:
         "cache chest-xray@v3",
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
     ),
+    team=TEAM,
 )
 @dataset.argument(
     "reference", DatasetReference(), help="Dataset or version (default: the newest version)"
@@ -106,7 +107,6 @@ class Keeping:
 @dataset.option("--layout", LayoutName(), help="Layout that rearranges its files after copying")
 @dataset.option("--boost", "is_boosted", flag=True, help=_BOOST)
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def cache(ctx: Context, asked: CacheRequest) -> Reply:
     """What the cache would cost, with a button; or the cache if it exists."""
     ctx.team()

@@ -14,7 +14,7 @@ from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.wording import readers
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Pattern, RunName, TeamName, Text, matched
 
@@ -98,13 +98,13 @@ dataset = Part("dataset")
         "add chest-xray s3://lake/chest-xray/",
         'add imagenet s3://lake/imagenet/ --description "ILSVRC 2012" --readers everyone',
     ),
+    team="Team that owns it (default: the channel's)",
 )
 @dataset.argument("name", DatasetName(), help="Name of the dataset")
 @dataset.argument("source", SourceUrl(), help="Bucket and folder that hold it")
 @dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--description", Text(), default="", help="Description of the dataset")
 @dataset.option("--readers", Readers(), default=(), help="Other teams that may use it, or everyone")
-@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
 def add(ctx: Context, asked: NewDataset) -> Reply:
     """Adds a dataset; its source is not checked yet."""
     ctx.team()
@@ -120,10 +120,13 @@ def add(ctx: Context, asked: NewDataset) -> Reply:
 
 
 @dataset.verb(
-    "list", "List the datasets that the team may use", right=Right.DATASET_READ, examples=("list",)
+    "list",
+    "List the datasets that the team may use",
+    right=Right.DATASET_READ,
+    examples=("list",),
+    team=TEAM,
 )
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
-def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def list_datasets(ctx: Context) -> Reply:
     """The datasets, each with its newest version."""
     name, _ = ctx.team()
     example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
@@ -135,10 +138,10 @@ def list_datasets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - th
     "Show a dataset with its versions, or one version",
     right=Right.DATASET_READ,
     examples=("show chest-xray", "show chest-xray@v3"),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
-def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def show(ctx: Context, reference: Reference) -> Reply:
     """The dataset's card, or that of a version."""
     name, _ = ctx.team()
     if reference.version is not None:
@@ -154,12 +157,12 @@ def show(ctx: Context, reference: Reference, team: str | None) -> Reply:  # noqa
     right=Right.DATASET_VERSION,
     mutates=True,
     examples=("version chest-xray", 'version chest-xray --name v3 --note "cleaned labels"'),
+    team="Team that owns it (default: the channel's)",
 )
 @dataset.argument("of", DatasetName(), help="Dataset")
 @dataset.option("--name", VersionName(), help="Name of the version (default: v1, v2, ...)")
 @dataset.option("--note", default="", help="What is new in this version")
-@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
-def version(ctx: Context, of: str, name: str | None, note: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def version(ctx: Context, of: str, name: str | None, note: str) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], of)
     row = ctx.datasets.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
@@ -176,11 +179,11 @@ def version(ctx: Context, of: str, name: str | None, note: str, team: str | None
     "Show what changed from one version to another",
     right=Right.DATASET_READ,
     examples=("diff chest-xray@v2 chest-xray@v3",),
+    team=TEAM,
 )
 @dataset.argument("before", DatasetReference(), help="The earlier version")
 @dataset.argument("after", DatasetReference(), help="The later version")
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
-def diff(ctx: Context, before: Reference, after: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def diff(ctx: Context, before: Reference, after: Reference) -> Reply:
     """Compares two versions by their manifests, after the acknowledgement."""
     name, _ = ctx.team()
     old, new = (ctx.datasets.find_version(ctx.session, name, each) for each in (before, after))
@@ -203,10 +206,10 @@ def diff(ctx: Context, before: Reference, after: Reference, team: str | None) ->
     right=Right.DATASET_REMOVE,
     mutates=True,
     examples=("remove chest-xray",),
+    team="Team that owns it (default: the channel's)",
 )
 @dataset.argument("name", DatasetName(), help="Dataset")
-@dataset.option("--team", TeamName(), help="Team that owns it (default: the channel's)")
-def remove(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def remove(ctx: Context, name: str) -> Reply:
     """Removes a dataset, and says how to add it again."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     row = ctx.datasets.remove(ctx.session, ctx.caller, found, ctx.now)

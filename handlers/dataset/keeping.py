@@ -12,9 +12,9 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join
-from bot.slack.parameters import Duration, TeamName, Text
+from bot.slack.parameters import Duration, Text
 from handlers.button_values import moment_of, row_of
 from handlers.dataset.caches import ClassName
 from handlers.dataset.catalogue import DatasetName, DatasetReference
@@ -25,7 +25,6 @@ dataset = Part("dataset")
 OFF: Final = "off"
 USUAL: Final = "default"
 _LONGEST = timedelta(days=90)
-_TEAM = "Team (default: the channel's)"
 
 
 class KeepTime:
@@ -48,15 +47,14 @@ class KeepTime:
     right=Right.DATASET_EVICT,
     mutates=True,
     examples=("evict chest-xray@v3", "evict chest-xray@v3 --class azurenetappfiles"),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
-@dataset.option("--team", TeamName(), help=_TEAM)
 def evict(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
@@ -75,20 +73,19 @@ def evict(
     right=Right.DATASET_PIN,
     mutates=True,
     examples=('pin chest-xray@v3 --reason "CVPR deadline" --for 14d',),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--reason", Text(), required=True, help="Why to keep it")
 @dataset.option("--for", "time", Duration(maximum=_LONGEST), default=timedelta(days=14),
                 help="How long (default: 14d)")  # fmt: skip
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
-@dataset.option("--team", TeamName(), help=_TEAM)
 def pin(
     ctx: Context,
     reference: Reference,
     reason: str,
     time: timedelta,
     storage_class: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
@@ -102,16 +99,15 @@ def pin(
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("unpin chest-xray@v3", "unpin chest-xray@v3 --all"),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
-@dataset.option("--team", TeamName(), help=_TEAM)
 def unpin(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
     *,
     everybody: bool,
 ) -> Reply:
@@ -127,17 +123,16 @@ def unpin(
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("extend chest-xray@v3 3d",),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.argument("time", Duration(maximum=_LONGEST), help="How much longer")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
-@dataset.option("--team", TeamName(), help=_TEAM)
 def extend(
     ctx: Context,
     reference: Reference,
     time: timedelta,
     storage_class: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
@@ -150,15 +145,14 @@ def extend(
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("touch chest-xray@v3",),
+    team=TEAM,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
-@dataset.option("--team", TeamName(), help=_TEAM)
 def touch(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
-    team: str | None,  # noqa: ARG001 - the caller acts for that team already
 ) -> Reply:
     """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
@@ -171,11 +165,11 @@ def touch(
     right=Right.DATASET_PIN,
     mutates=True,
     examples=("keep chest-xray 3d", "keep chest-xray off", "keep chest-xray default"),
+    team="Team that owns it, if not the channel's",
 )
 @dataset.argument("name", DatasetName(), help="Dataset")
 @dataset.argument("time", KeepTime(), help="How long, off, or default")
-@dataset.option("--team", TeamName(), help="Team that owns it, if not the channel's")
-def keep(ctx: Context, name: str, time: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def keep(ctx: Context, name: str, time: int) -> Reply:
     """How long caches of the dataset are kept, existing ones included."""
     found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
     seconds = None if time < 0 else time

@@ -10,9 +10,9 @@ from bot.datasets.pushes.card import STOP
 from bot.datasets.pushes.plan import PushRequest, read
 from bot.datasets.pushes.replies import CONFIRM, begun, offered
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import plain
-from bot.slack.parameters import TeamName, matched
+from bot.slack.parameters import matched
 from handlers.dataset.catalogue import DatasetName, SourceUrl, StoreName, VersionName
 
 dataset = Part("dataset")
@@ -66,7 +66,6 @@ class PushArguments:
     store: str | None = None
     is_overwriting: bool = False
     is_meant: bool = False
-    team: str | None = None
 
 
 @dataset.verb(
@@ -81,6 +80,7 @@ class PushArguments:
         "push snapshot:monday:/run-7 s3://lake/run-7/",
         'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
     ),
+    team=TEAM,
 )
 @dataset.argument("source", ClaimFolder(), help="PVC or snapshot, and the folder to copy")
 @dataset.argument("target", TargetUrl(), help="Bucket and folder to copy to")
@@ -90,7 +90,6 @@ class PushArguments:
 @dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
 def push(ctx: Context, asked: PushArguments) -> Reply:
     """Shows what would be pushed, with a button, or starts it."""
     wish = PushRequest(

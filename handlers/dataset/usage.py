@@ -5,9 +5,8 @@ from bot.commands.context import Context
 from bot.datasets.leftovers.notices import REMOVE
 from bot.datasets.usage.card import usage_card
 from bot.slack.card import Reply
-from bot.slack.declarations import Part, of_no_team
+from bot.slack.declarations import TEAM, Part, of_no_team
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import TeamName
 
 dataset = Part("dataset")
 
@@ -17,9 +16,9 @@ dataset = Part("dataset")
     "Show fast storage used by caches, by class and team, and when each is evicted",
     right=Right.DATASET_USAGE,
     examples=("usage",),
+    team=TEAM,
 )
-@dataset.option("--team", TeamName(), help="Team (default: the channel's)")
-def usage(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def usage(ctx: Context) -> Reply:
     """What is committed, filled and free."""
     sees_all = Role.ADMIN in ctx.caller.roles
     found = ctx.usage.usage(ctx.session, None if sees_all else ctx.caller.team or "", ctx.now)

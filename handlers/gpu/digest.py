@@ -15,9 +15,9 @@ from bot.gpus.digests.service import Change, DigestRequest
 from bot.slack.card import Card, Reply
 from bot.slack.chart_blocks import Showing, missing
 from bot.slack.choices import SomeOf
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import Markup, channel, code, join, plain, when
-from bot.slack.parameters import Choice, Pattern, TeamName
+from bot.slack.parameters import Choice, Pattern
 
 gpu = Part("gpu")
 
@@ -82,7 +82,6 @@ class DigestOptions:
     week: bool
     post: bool
     dm: bool
-    team: str | None
     channel: str | None
     at: str | None
     zone: str | None
@@ -108,13 +107,13 @@ class DigestOptions:
         "digest off --channel #C0DAILY",
         "digest list",
     ),
+    team=TEAM,
 )
 @gpu.argument("what", Choice("show", "set", "off", "list"), default="show", help="What to do")
 @gpu.option("--day", DayName(), help="Day to show (default: yesterday)")
 @gpu.option("--week", flag=True, help="The previous seven days")
 @gpu.option("--post", flag=True, help="Post it in this channel (leads and admins only)")
 @gpu.option("--dm", flag=True, help="Send it to you as a direct message, with its images")
-@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 @gpu.option("--channel", ChannelReference(), help="set, off: channel (default: this one)")
 @gpu.option("--at", TimeOfDay(), help="set: time of day, in the digest's time zone")
 @gpu.option("--zone", ZoneName(), help="set: time zone of its times and days")

@@ -11,8 +11,8 @@ from bot.errors import UsageError
 from bot.gpus.reports.card import csv_card, report_card
 from bot.gpus.reports.report import By, Question, days_of
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
-from bot.slack.parameters import Choice, TeamName
+from bot.slack.declarations import TEAM, Part
+from bot.slack.parameters import Choice
 from handlers.gpu.use import whose
 
 gpu = Part("gpu")
@@ -45,7 +45,6 @@ class ReportOptions:
     by: str
     csv: bool
     everybody: bool
-    team: str | None
 
 
 @gpu.verb(
@@ -58,13 +57,13 @@ class ReportOptions:
         "report --from 2026-11-01 --to 2026-11-21 --by person",
         "report --by run --csv",
     ),
+    team=TEAM,
 )
 @gpu.option("--from", "first", Day(), help="First day (default: the first of the month)")
 @gpu.option("--to", "last", Day(), help="Last day (default: today)")
 @gpu.option("--by", Choice(*By), default=By.TEAM, help="What to group lines by")
 @gpu.option("--csv", flag=True, help="Output as CSV, in a file if it is long")
 @gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
-@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def report(ctx: Context, asked: ReportOptions) -> Reply:
     """Reports on the team, or on all teams for admins; days are in the team's time zone."""
     team = whose(ctx, everybody=asked.everybody)

@@ -13,9 +13,9 @@ from bot.gpus.reports.ranking import By
 from bot.gpus.reports.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
 from bot.gpus.status import status_card
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain, when
-from bot.slack.parameters import Choice, Duration, Reference, RunReference, TeamName
+from bot.slack.parameters import Choice, Duration, Reference, RunReference
 from handlers.train.runs import of_run
 
 gpu = Part("gpu")
@@ -49,6 +49,7 @@ def nodes(ctx: Context) -> Reply:
     "Runs by GPU-hours: allocated, busy or idle",
     right=Right.GPU_READ,
     examples=("top", "top --by idle --for 1d", "top --all"),
+    team=TEAM,
 )
 @gpu.option("--by", Choice(*By), default=By.HOURS, help="What to rank by")
 @gpu.option(
@@ -59,7 +60,6 @@ def nodes(ctx: Context) -> Reply:
     help="How far back",
 )
 @gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
-@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
 def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
     """The top runs of the team, or of all teams for admins."""
     mine = whose(ctx, everybody=everybody)
@@ -73,10 +73,10 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
     "Runs whose GPUs are idle: since when, the owner, and the GPU-hours lost",
     right=Right.GPU_READ,
     examples=("idle", "idle --all"),
+    team=TEAM,
 )
 @gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
-@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
-def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def idle(ctx: Context, *, everybody: bool) -> Reply:
     """The idle runs of the team, or of all teams for admins."""
     found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
     asked = any(each.measures_gpus for each in ctx.settings.clusters.values())
@@ -89,10 +89,10 @@ def idle(ctx: Context, *, everybody: bool, team: str | None) -> Reply:  # noqa: 
     "GPU usage of a run over its lifetime",
     right=Right.RUN_READ,
     examples=("show lane", "show lane#2"),
+    team=TEAM,
 )
 @gpu.argument("run", RunReference(), help="The run")
-@gpu.option("--team", TeamName(), help="Team (default: the channel's)")
-def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def show(ctx: Context, run: Reference) -> Reply:
     """GPU-hours, usage and memory of one run."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))

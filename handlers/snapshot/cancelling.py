@@ -3,13 +3,12 @@
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
-from bot.slack.parameters import TeamName
+from bot.slack.declarations import TEAM, Part
 from bot.snapshots.cancelling import replies as answers
 from bot.snapshots.cancelling import service
 from bot.snapshots.restores.card import CANCEL
 from bot.snapshots.tables import Restore
-from handlers.snapshot.snapshots import TEAM, ClaimName
+from handlers.snapshot.snapshots import ClaimName
 
 snapshot = Part("snapshot")
 
@@ -19,10 +18,10 @@ snapshot = Part("snapshot")
     "Cancel a restore or clone in progress; asks first",
     right=Right.SNAPSHOT_RESTORE,
     examples=("cancel imagenet-before",),
+    team=TEAM,
 )
 @snapshot.argument("name", ClaimName(), help="PVC that is being created or reverted")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def cancel(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def cancel(ctx: Context, name: str) -> Reply:
     """Answers with what that would do, and a button."""
     row = service.waiting(ctx.session, ctx.team()[0], name)
     if isinstance(row, Restore):

@@ -3,12 +3,12 @@
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
-from bot.slack.parameters import ClusterName, TeamName, Text, WholeNumber
+from bot.slack.declarations import TEAM, Part
+from bot.slack.parameters import ClusterName, Text, WholeNumber
 from bot.snapshots.schedules import replies as answers
 from bot.snapshots.schedules.card import UNSCHEDULE
 from bot.snapshots.schedules.service import ScheduleRequest, following
-from handlers.snapshot.snapshots import TEAM, ClaimName, KeepTime
+from handlers.snapshot.snapshots import ClaimName, KeepTime
 
 snapshot = Part("snapshot")
 
@@ -32,13 +32,13 @@ class Cron(Text):
         'schedule imagenet "0 2 * * *" --keep 7d --max 14',
         'schedule imagenet "0 */6 * * *" --max 28',
     ),
+    team=TEAM,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.argument("cron", Cron(), help="Cron pattern in the team's time zone, in quotes")
 @snapshot.option("--keep", KeepTime(), help="How long to keep each snapshot")
 @snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many to keep (14 without --keep)")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@snapshot.option("--team", TeamName(), help=TEAM)
 def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     """Answers when they are taken; one card shows all of them."""
     ctx.team()
@@ -53,11 +53,11 @@ def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     mutates=True,
     repeats=True,
     examples=("unschedule imagenet",),
+    team=TEAM,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def unschedule(ctx: Context, claim: str, cluster: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def unschedule(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Answers what stays, and how to start the schedule again."""
     ctx.team()
     row = ctx.schedules.find(ctx.session, ctx.caller, claim, cluster)
@@ -84,9 +84,9 @@ def click_unschedule(ctx: Context, row_id: str) -> Reply:
     "The team's snapshot schedules",
     right=Right.SNAPSHOT_READ,
     examples=("schedules",),
+    team=TEAM,
 )
-@snapshot.option("--team", TeamName(), help=TEAM)
-def schedules(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def schedules(ctx: Context) -> Reply:
     """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
     rows = ctx.schedules.listing(ctx.session, name)

@@ -9,7 +9,7 @@ from bot.access import Caller, Right
 from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Text
 from bot.snapshots.restores import service as restoring
 from bot.snapshots.reverts.replies import offered
@@ -21,7 +21,6 @@ from handlers.dataset.caches import ClassName
 from handlers.dataset.caches import VolumeSize as AnySize
 
 OFF: Final = "off"
-TEAM = "Team (default: the channel's)"
 _LONGEST_PIN = timedelta(days=365)
 
 
@@ -84,7 +83,6 @@ class Restoring:
     is_in_place: bool = False
     reason: str = ""
     to: str | None = None
-    team: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,6 @@ class Cloning:
     size_bytes: int | None = None
     storage_class: str | None = None
     cluster: str | None = None
-    team: str | None = None
 
 
 snapshot = Part("snapshot")
@@ -113,12 +110,12 @@ snapshot = Part("snapshot")
         "create imagenet",
         'create imagenet --note "before cleaning" --keep 30d',
     ),
+    team=TEAM,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--note", default="", help="What the snapshot shows")
 @snapshot.option("--keep", KeepTime(), help="How long to keep it, or off")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@snapshot.option("--team", TeamName(), help=TEAM)
 def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
@@ -130,10 +127,10 @@ def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     "The team's snapshots, or those of a PVC",
     right=Right.SNAPSHOT_READ,
     examples=("list", "list imagenet"),
+    team=TEAM,
 )
 @snapshot.argument("claim", ClaimName(), default=None, help="PVC (default: all)")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def list_snapshots(ctx: Context, claim: str | None) -> Reply:
     """Answers with a table; snapshots created outside Quartermaster are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.listing(ctx.session, name, claim)
@@ -147,10 +144,10 @@ def list_snapshots(ctx: Context, claim: str | None, team: str | None) -> Reply: 
     "Show a snapshot: its PVC, its time and what needs it",
     right=Right.SNAPSHOT_READ,
     examples=("show imagenet",),
+    team=TEAM,
 )
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def show(ctx: Context, name: str) -> Reply:
     """Answers with its card, the PVCs created from it, and what deleting it would lose."""
     row = _find(ctx, name)
     return replies.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
@@ -162,10 +159,10 @@ def show(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - 
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=("delete imagenet",),
+    team=TEAM,
 )
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def delete(ctx: Context, name: str, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def delete(ctx: Context, name: str) -> Reply:
     """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
     ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
@@ -190,13 +187,13 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=('pin imagenet --reason "paper under review" --for 90d',),
+    team=TEAM,
 )
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--reason", Text(), required=True, help="Why it has to stay")
 @snapshot.option("--for", "time", Duration(maximum=_LONGEST_PIN), default=timedelta(days=30),
                  help="How long (default: 30d)")  # fmt: skip
-@snapshot.option("--team", TeamName(), help=TEAM)
-def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def pin(ctx: Context, name: str, reason: str, time: timedelta) -> Reply:
     """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
     row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
@@ -209,11 +206,11 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta, team: str | None)
     right=Right.SNAPSHOT_CREATE,
     mutates=True,
     examples=("unpin imagenet", "unpin imagenet --all"),
+    team=TEAM,
 )
 @snapshot.argument("name", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
-@snapshot.option("--team", TeamName(), help=TEAM)
-def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def unpin(ctx: Context, name: str, *, everybody: bool) -> Reply:
     """Answers whose pins were removed."""
     row = _find(ctx, name)
     service = ctx.snapshots
@@ -232,6 +229,7 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
         "restore imagenet --as imagenet-before --size 2Ti",
         'restore imagenet --in-place --reason "a bad clean-up"',
     ),
+    team=TEAM,
 )
 @snapshot.argument("snapshot", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--as", "name", NewClaimName(), help="Name of the new PVC")
@@ -241,7 +239,6 @@ def unpin(ctx: Context, name: str, team: str | None, *, everybody: bool) -> Repl
 @snapshot.option("--in-place", "is_in_place", flag=True, help="Revert the PVC (Trident only)")
 @snapshot.option("--reason", Text(), default="", help="With --in-place: why, for the approvers")
 @snapshot.option("--to", TeamName(), help="For another team of yours (Trident only)")
-@snapshot.option("--team", TeamName(), help=TEAM)
 def restore(ctx: Context, asked: Restoring) -> Reply:
     """Answers with the PVC's name; in place, with what would be lost, and buttons."""
     if asked.is_in_place:
@@ -273,13 +270,13 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
     mutates=True,
     into=Cloning,
     examples=("clone imagenet --as imagenet-mine",),
+    team=TEAM,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--as", "name", NewClaimName(), required=True, help="Name of the new PVC")
 @snapshot.option("--size", "size_bytes", VolumeSize(), help="Size (default: that of the volume)")
 @snapshot.option("--class", "storage_class", ClassName(), help="Storage class")
 @snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@snapshot.option("--team", TeamName(), help=TEAM)
 def clone(ctx: Context, asked: Cloning) -> Reply:
     """Answers with the PVC's name; its card shows the progress."""
     ctx.team()

@@ -3,8 +3,8 @@
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
-from bot.slack.parameters import Reference, RunReference, TeamName
+from bot.slack.declarations import TEAM, Part
+from bot.slack.parameters import Reference, RunReference
 from bot.training.records.comparing import Side, comparison, refuse_few
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
@@ -16,11 +16,10 @@ train = Part("train")
 
 @train.verb(
     "export", "The full record of a run, as JSON", right=Right.RUN_READ,
-    examples=("export lane", "export lane#2"),
+    examples=("export lane", "export lane#2"), team=TEAM,
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Run")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def export(ctx: Context, run: Reference) -> Reply:
     """The record without secrets, visible only to the caller."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
@@ -29,11 +28,10 @@ def export(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: AR
 
 @train.verb(
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
-    examples=("compare lane lane#2", "compare one-gpu three-gpus"),
+    examples=("compare lane lane#2", "compare one-gpu three-gpus"), team=TEAM,
 )  # fmt: skip
 @train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def compare(ctx: Context, runs: tuple[Reference, ...]) -> Reply:
     """A table of the runs; figures of a run that is still live are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.find(ctx.session, name, each) for each in runs]
@@ -43,10 +41,13 @@ def compare(ctx: Context, runs: tuple[Reference, ...], team: str | None) -> Repl
 
 
 @train.verb(
-    "presets", "Named sets of options for submit", right=Right.RUN_READ, examples=("presets",)
+    "presets",
+    "Named sets of options for submit",
+    right=Right.RUN_READ,
+    examples=("presets",),
+    team=TEAM,
 )
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def presets(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def presets(ctx: Context) -> Reply:
     """The team's presets, the options they set, and those they lock."""
     name, found = ctx.team()
     return Reply(card=presets_card(name, presets_of(ctx.settings, found)))

@@ -19,7 +19,7 @@ from bot.slack.container_parameters import (
     SecretPair,
     ShellWords,
 )
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import (
     Choice,
@@ -30,7 +30,6 @@ from bot.slack.parameters import (
     Reference,
     RunName,
     RunReference,
-    TeamName,
     WholeNumber,
 )
 from bot.training.external.listing import ExternalWorkload
@@ -67,7 +66,6 @@ class LogAsked:
     previous: bool
     file: bool
     follow: bool
-    team: str | None
 
     @property
     def wish(self) -> LogWish:
@@ -85,6 +83,7 @@ train = Part("train")
     mutates=True,
     into=Submission,
     examples=SUBMISSIONS,
+    team=TEAM,
 )
 @train.argument("name", RunName(), help="Name of the run")
 @train.option("--image", ImageReference(), help="Container image, if no preset sets it")
@@ -120,7 +119,6 @@ train = Part("train")
 @train.option("--snapshot-keep", KeepTime(), help="How long to keep it, or off")
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
 @train.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
     """Submits a run; the card in the channel shows the rest."""
@@ -133,10 +131,9 @@ def submit(ctx: Context, asked: Submission) -> Reply:
 
 @train.verb(
     "list", "The team's runs, and other workloads in its queue", right=Right.RUN_READ,
-    examples=("list",),
+    examples=("list",), team=TEAM,
 )  # fmt: skip
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def list_runs(ctx: Context) -> Reply:
     """Live runs, external workloads, and the runs that ended last."""
     name, found = ctx.team()
     runs = ctx.training.listing(ctx.session, name)
@@ -149,11 +146,10 @@ def list_runs(ctx: Context, team: str | None) -> Reply:  # noqa: ARG001 - the ca
 
 @train.verb(
     "show", "One run: its configuration and its status", right=Right.RUN_READ,
-    examples=("show lane", "show lane#2"),
+    examples=("show lane", "show lane#2"), team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def show(ctx: Context, run: Reference) -> Reply:
     """The run's card, visible only to the caller."""
     found = _find(ctx, run)
     if isinstance(found, ExternalWorkload):
@@ -167,7 +163,7 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
         "logs lane --tail 50", "logs lane#2", "logs wide --pod 1", "logs lane --previous",
         "logs lane --file", "logs lane --follow",
     ),
-    writing=("follow",), repeats=True,
+    writing=("follow",), repeats=True, team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
 @train.option(
@@ -180,7 +176,6 @@ def show(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
 @train.option("--previous", flag=True, help="The log from before its last restart")
 @train.option("--file", flag=True, help="The whole log, as a file if it is long")
 @train.option("--follow", flag=True, help="Follow it in your direct messages for 10 minutes")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
 def logs(ctx: Context, asked: LogAsked) -> Reply:
     """The log as it is now, or its saved lines."""
     found, wish = _find(ctx, asked.run), asked.wish
@@ -198,11 +193,10 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
 
 @train.verb(
     "stop", "Stop a run; leads can stop anyone's", right=Right.RUN_STOP, mutates=True,
-    repeats=True, examples=("stop lane",),
+    repeats=True, examples=("stop lane",), team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def stop(ctx: Context, run: Reference) -> Reply:
     """Stops a run; the answer says how to start it again."""
     found = _find(ctx, run)
     if isinstance(found, Run):
@@ -219,13 +213,12 @@ def stop(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG0
     examples=(
         "resubmit lane", "resubmit lane#2", "resubmit lane --from-snapshot",
         "resubmit lane --from-snapshot imagenet-3f9c01b22a",
-    ),
+    ), team=TEAM,
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Run")
 @train.option("--from-snapshot", SnapshotName(), bare="", help="Start from a snapshot (default:"
               " the one of its end)")  # fmt: skip
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def resubmit(ctx: Context, run: Reference, from_snapshot: str | None) -> Reply:
     """Submits the run again."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     if from_snapshot is None:
@@ -235,11 +228,10 @@ def resubmit(ctx: Context, run: Reference, from_snapshot: str | None, team: str 
 
 @train.verb(
     "why", "Why a run waits, and what would unblock it", right=Right.RUN_READ,
-    examples=("why lane",),
+    examples=("why lane",), team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def why(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def why(ctx: Context, run: Reference) -> Reply:
     """What it waits for, since when, its position, and what would unblock it."""
     found = _find(ctx, run)
     if isinstance(found, ExternalWorkload):

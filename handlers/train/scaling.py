@@ -3,9 +3,9 @@
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Reference, RunReference, TeamName, WholeNumber
+from bot.slack.parameters import Reference, RunReference, WholeNumber
 from bot.training.runs.card import requeue_button
 from bot.training.scaling import RestartOffer
 from handlers.button_values import count_of, row_of
@@ -16,12 +16,11 @@ train = Part("train")
 
 @train.verb(
     "scale", "Scale an elastic run to more or fewer nodes", right=Right.RUN_STOP,
-    mutates=True, examples=("scale wide 2",),
+    mutates=True, examples=("scale wide 2",), team=TEAM,
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Run")
 @train.argument("nodes", WholeNumber(1, 512), help="Number of nodes")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def scale(ctx: Context, run: Reference, nodes: int, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def scale(ctx: Context, run: Reference, nodes: int) -> Reply:
     """Scales a run; or says why it would have to restart, with a button that does it."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)

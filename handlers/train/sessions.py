@@ -5,9 +5,9 @@ from datetime import timedelta
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.declarations import TEAM, Part
 from bot.slack.markup import code, join, when
-from bot.slack.parameters import Duration, Reference, RunReference, TeamName
+from bot.slack.parameters import Duration, Reference, RunReference
 from bot.training.runs.replies import extended, opened
 from bot.training.tables import Run
 from handlers.button_values import moment_of, row_of
@@ -17,11 +17,14 @@ train = Part("train")
 
 
 @train.verb(
-    "open", "How to open your interactive session", right=Right.RUN_READ, examples=("open nb",)
+    "open",
+    "How to open your interactive session",
+    right=Right.RUN_READ,
+    examples=("open nb",),
+    team=TEAM,
 )
 @train.argument("run", RunReference(), help="Session")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def open_session(ctx: Context, run: Reference) -> Reply:
     """Its address with the token, visible only to its owner."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     ctx.sessions.refuse_opening(ctx.caller, found)
@@ -30,12 +33,11 @@ def open_session(ctx: Context, run: Reference, team: str | None) -> Reply:  # no
 
 @train.verb(
     "extend", "Extend an interactive session", right=Right.RUN_SUBMIT, mutates=True,
-    examples=("extend nb 2h",),
+    examples=("extend nb 2h",), team=TEAM,
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Session")
 @train.argument("time", Duration(), help="Time to add")
-@train.option("--team", TeamName(), help="Team (default: the channel's)")
-def extend(ctx: Context, run: Reference, time: timedelta, team: str | None) -> Reply:  # noqa: ARG001 - the caller acts for that team already
+def extend(ctx: Context, run: Reference, time: timedelta) -> Reply:
     """Extends a session; the answer says until when it runs."""
     found = ctx.training.find(ctx.session, ctx.team()[0], run)
     return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))

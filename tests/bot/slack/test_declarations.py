@@ -1,13 +1,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from bot.slack.card import Reply
-from bot.slack.declarations import Command, DeclarationError, of_no_team
+from bot.slack.declarations import TEAM, Command, DeclarationError, Part, of_no_team
 from bot.slack.markup import plain
 from bot.slack.parameters import RunName
-from bot.slack.registry import Registry
+from bot.slack.registry import Parsed, Registry
 from tests.bot.slack.commands import Context, Right
 
 
@@ -22,6 +23,10 @@ def answer(ctx: Context) -> Reply:
 
 def answer_name(ctx: Context, name: str) -> Reply:
     return Reply((plain(f"{ctx.person} {name}"),))
+
+
+def answer_team(ctx: Context, team: str | None) -> Reply:
+    return Reply((plain(f"{ctx.person} {team}"),))
 
 
 def declare_twice(train: Command) -> None:
@@ -87,3 +92,56 @@ def test_arguments_without_a_verb_are_found() -> None:
     with pytest.raises(DeclarationError) as caught:
         Registry([train])
     assert str(caught.value) == "No verb is declared above answer_name."
+
+
+def said(train: Command, text: str) -> list[str]:
+    """What the handler of a command answers, and how its usage reads."""
+    parsed = Registry([train]).parse("train", text)
+    assert isinstance(parsed, Parsed)
+    (line,) = parsed.answer(Context("Alice")).lines
+    return [str(line), parsed.verb.usage]
+
+
+def declare_list(part: Part, **more: Any) -> None:
+    part.verb("list", "Show", right=Right.LOOK, examples=("list",), **more)(answer)
+
+
+def test_a_command_lists_the_verbs_of_its_parts() -> None:
+    later, first = Part("train"), Part("train")
+    declare_list(later)
+    handler = first.argument("name", RunName())(answer_name)
+    first.verb("show", "Show", right=Right.LOOK, examples=("show lane",))(handler)
+    train = Command("train", "Training runs", parts=(first, later))
+    assert list(train.verbs) == ["show", "list"]
+    assert said(train, "show lane") == ["Alice lane", "show NAME"]
+
+
+def test_a_part_of_another_command_is_refused() -> None:
+    with pytest.raises(DeclarationError) as caught:
+        Command("train", "Training runs", parts=(Part("quota"),))
+    assert str(caught.value) == "A part of train was declared for quota."
+
+
+def test_two_parts_cannot_share_a_verb() -> None:
+    parts = (Part("train"), Part("train"))
+    for part in parts:
+        declare_list(part)
+    with pytest.raises(DeclarationError) as caught:
+        Command("train", "Training runs", parts=parts)
+    assert str(caught.value) == "Verb list of train is declared twice."
+
+
+def test_arguments_left_in_a_part_are_found() -> None:
+    part = Part("train")
+    part.argument("name", RunName())(answer_name)
+    with pytest.raises(DeclarationError) as caught:
+        Registry([Command("train", "Training runs", parts=(part,))])
+    assert str(caught.value) == "No verb is declared above answer_name."
+
+
+def test_the_team_reaches_only_who_asks() -> None:
+    train = Command("train", "Training runs")
+    declare_list(train, team=TEAM)
+    train.verb("whose", "Show", right=Right.LOOK, examples=("whose",), team=TEAM)(answer_team)
+    assert said(train, "list --team team-b") == ["Alice", "list [--team TEAM]"]
+    assert said(train, "whose --team team-b") == ["Alice team-b", "whose [--team TEAM]"]
