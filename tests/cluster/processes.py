@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_PREFIX, _PIDS = "quartermaster-cluster-", "pids"
+PREFIX, _PIDS = "quartermaster-cluster-", "pids"
 _PR_SET_PDEATHSIG = 1
 _STOP_SECONDS = 15.0
 _LIBC: Any = ctypes.CDLL(None)
@@ -29,7 +30,7 @@ class Processes:
 
     def __init__(self) -> None:
         clear_leftovers()
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._note(os.getpid())
 
@@ -93,16 +94,18 @@ class Processes:
 
 def clear_leftovers() -> None:
     """Ends what killed sessions left running, and removes their folders."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        pids = folder / _PIDS
-        if not pids.exists():
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            noted = [line.split(" ", 1) for line in (folder / _PIDS).read_text().splitlines()]
+        except FileNotFoundError:  # that session just begins, or was cleared away by another
             continue
-        owner, *others = [line.split(" ", 1) for line in pids.read_text().splitlines()]
-        if _lives(*owner):
+        # The first line is the session; without one, that session just begins.
+        if not noted or _lives(*noted[0]):
             continue
-        for pid, started in others:
-            if _lives(pid, started):
-                os.kill(int(pid), signal.SIGKILL)
+        for pid, started in noted[1:]:
+            with suppress(ProcessLookupError):  # another session may end it at the same moment
+                if _lives(pid, started):
+                    os.kill(int(pid), signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,5 +1,6 @@
 """What a killed test session leaves behind, and who clears it away."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cluster.api import wait_for
-from tests.cluster.processes import Processes, clear_leftovers
+from tests.cluster.processes import PREFIX, Processes, clear_leftovers
 
 # A session that starts something which would outlive it, and is killed.
 _SESSION = """
@@ -60,3 +61,14 @@ def test_sessions_that_live_keep_what_is_theirs() -> None:
         assert processes.folder.exists()
     finally:
         processes.close()
+
+
+def test_sessions_that_just_begin_are_left_alone() -> None:
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        clear_leftovers()
+        (folder / "pids").touch()
+        clear_leftovers()
+        assert [each.name for each in folder.iterdir()] == ["pids"]
+    finally:
+        shutil.rmtree(folder)
