@@ -9,7 +9,7 @@ from bot.approvals import ApprovalPhase
 from bot.approvals.context import ApprovalContext
 from bot.errors import StorageError
 from bot.reconcile.controller import Step, Trouble
-from bot.reconcile.frame import ControllerContext, RowController
+from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.changes import keeping, notices
 from bot.volumes.changes import record as recording
@@ -31,6 +31,7 @@ from bot.volumes.changes.decide import SOON, CheckAgain, Send, follow, proceed, 
 from bot.volumes.changes.decide import Decision as Next
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.changes.trident import record_of, state_of_telling
+from bot.volumes.controller import VolumeController
 from bot.volumes.operations import Operations, Progress
 from bot.volumes.repairs.tables import Repair
 
@@ -43,7 +44,7 @@ _ENDS = {
 }
 
 
-class VolumeChangeController(RowController[VolumeChange]):
+class VolumeChangeController(VolumeController[VolumeChange]):
     """Reconciles changes of volumes; a step makes at most one request that changes Azure."""
 
     kind = CHANGE
@@ -52,16 +53,9 @@ class VolumeChangeController(RowController[VolumeChange]):
     def __init__(
         self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
     ) -> None:
-        super().__init__(context)
-        self._approvals = approvals
-        self._files = files
+        super().__init__(context, approvals, files)
         self._operations = Operations(files)
         self._beginning = Beginning(context.settings, approvals.access, approvals.approvals)
-
-    @override
-    def load(self, session: Session, row_id: str) -> VolumeChange | None:
-        row = session.get(VolumeChange, row_id)
-        return row if row is not None and row.is_live else None
 
     @override
     def reconcile(self, row: VolumeChange, now: datetime) -> Step:

@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Request
-from bot.approvals.context import ApprovalContext
 from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as record_audit
@@ -21,10 +20,11 @@ from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
 from bot.durations import format_duration
 from bot.errors import ClusterError, ConflictError, UserError
 from bot.reconcile.controller import Step
-from bot.reconcile.frame import SOON, ControllerContext, RowController, slower
+from bot.reconcile.frame import SOON, slower
 from bot.slack.markup import code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import Deadline
+from bot.volumes.controller import VolumeController
 from bot.volumes.growths.plan import GrowthPlan, plan_growth, refuse_growing, refuse_lost, size_of
 from bot.volumes.growths.tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, named_by
@@ -43,23 +43,11 @@ _UNBEGUN = {
 }
 
 
-class GrowthController(RowController[Growth]):
+class GrowthController(VolumeController[Growth]):
     """Reconciles growths."""
 
     kind = GROWTH
     table = Growth
-
-    def __init__(
-        self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
-    ) -> None:
-        super().__init__(context)
-        self._approvals = approvals
-        self._files = files
-
-    @override
-    def load(self, session: Session, row_id: str) -> Growth | None:
-        row = session.get(Growth, row_id)
-        return row if row is not None and row.is_live else None
 
     @override
     def reconcile(self, row: Growth, now: datetime) -> Step:

@@ -6,14 +6,13 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.approvals import Approval, ApprovalPhase
-from bot.approvals.context import ApprovalContext
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES, VOLUMES
 from bot.errors import ClusterError
 from bot.reconcile.controller import Step
-from bot.reconcile.frame import SOON, ControllerContext, RowController
+from bot.reconcile.frame import SOON
 from bot.slack.messages import refresh_cards
-from bot.volumes.anf import NetAppFiles
+from bot.volumes.controller import VolumeController
 from bot.volumes.matching import named_by
 from bot.volumes.repairs import record as recording
 from bot.volumes.repairs.decide import (
@@ -37,23 +36,11 @@ _ROLLOUT = timedelta(seconds=5)
 _NO_LEAVE = {"Forbidden", "NotServed"}
 
 
-class RepairController(RowController[Repair]):
+class RepairController(VolumeController[Repair]):
     """Reconciles repairs."""
 
     kind = REPAIR
     table = Repair
-
-    def __init__(
-        self, context: ControllerContext, approvals: ApprovalContext, files: NetAppFiles
-    ) -> None:
-        super().__init__(context)
-        self._approvals = approvals
-        self._files = files
-
-    @override
-    def load(self, session: Session, row_id: str) -> Repair | None:
-        row = session.get(Repair, row_id)
-        return row if row is not None and row.is_live else None
 
     @override
     def reconcile(self, row: Repair, now: datetime) -> Step:
