@@ -1,6 +1,9 @@
 # Everything runs from .venv, which `make setup` builds from uv.lock; `make help` lists the targets.
 # Kept to what GNU make 3.81 (macOS) understands.
 
+# Hundreds of processes import the same sources: each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
