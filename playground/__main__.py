@@ -13,11 +13,10 @@ from playground import scenarios
 from playground.bot_process import BotError
 from playground.control import USAGE
 from playground.opening import opened
-from playground.scenarios import Scenario
 from playground.settings import Addresses, Setup
 from playground.slack.page import write_page
-from playground.stage import StoryError
-from playground.telling import tell
+from playground.story.context import StoryError
+from playground.story.scenario import Scenario, run_scenario
 from playground.world import Options, World, WorldError
 
 _FAILED = 1
@@ -113,7 +112,7 @@ async def _run(options: Options, asked: Asked) -> int:
 
 async def _play(world: World, scenario: Scenario) -> int:
     try:
-        await tell(world, scenario)
+        await run_scenario(world, scenario)
     except StoryError as error:
         click.echo(f"\n{scenario.name} failed: {error}", err=True)
         return _FAILED

@@ -2,22 +2,10 @@
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from playground.settings import Setup
 from playground.spelling import closest
-from playground.story import Story
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One story: its name, what it is about in a line, its world, and how it goes."""
-
-    name: str
-    summary: str
-    setup: Setup
-    play: Callable[[Story], Awaitable[None]]
+from playground.story.scenario import Scenario
 
 
 def named(name: str) -> Scenario:

@@ -1,7 +1,7 @@
 """A run fails; its owner is mentioned in the channel, with the last lines of the log."""
 
-from playground.scenes import is_admitted, submits
-from playground.story import Story
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

@@ -5,9 +5,9 @@ from datetime import timedelta
 from playground.arm.estate import GIB, TIB, Estate
 from playground.arm.trident import HOME, Wanted, export, provision, storage_class
 from playground.cluster.cluster import Cluster
-from playground.person import Person
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.story import Story
 
 
 def _arranged(cluster: Cluster, estate: Estate) -> None:

@@ -5,10 +5,10 @@ from datetime import timedelta
 from playground.arm.estate import Estate
 from playground.arm.trident import HOME, Wanted, provision, storage_class
 from playground.cluster.cluster import Cluster
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted
+from playground.story.story import Story
 
 
 def _arranged(cluster: Cluster, estate: Estate) -> None:

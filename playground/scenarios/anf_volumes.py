@@ -4,7 +4,7 @@ from playground.arm.estate import GIB, Estate
 from playground.arm.trident import Wanted, provision, storage_class
 from playground.cluster.cluster import Cluster
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.story import Story
 
 
 def _arranged(cluster: Cluster, estate: Estate) -> None:

@@ -1,7 +1,7 @@
 """The bot is not in #gpu-approvals; the request still reaches Carol."""
 
-from playground.scenes import approves
-from playground.story import Story
+from playground.story.steps import approves
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

@@ -4,10 +4,10 @@ import random
 from datetime import timedelta
 
 from playground.bucket import CACHES, NAMESPACE
-from playground.person import Card, Person
-from playground.scenes import is_recorded
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 
 _CLAIMS = "persistentvolumeclaims"
 _KEYS = [f"chest-xray/train/{number:02}.png" for number in range(12)]

@@ -3,11 +3,11 @@
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
-from playground.person import Card, Person
-from playground.scenes import is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
-from playground.week import ZONE, change_after, digest_of, is_as_told, week_of
+from playground.story.daily_digests import ZONE, change_after, digest_of, is_as_told, week_of
+from playground.story.person import Card, Person
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 NOTEBOOK = "quay.io/jupyter/base-notebook"
 SETUP = Setup(

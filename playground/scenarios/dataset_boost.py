@@ -5,10 +5,10 @@ from datetime import timedelta
 from playground.arm.estate import TIB, Estate
 from playground.arm.trident import CLASS, employ, storage_class
 from playground.cluster.cluster import Cluster
-from playground.person import Card, Person
-from playground.scenes import is_recorded
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 
 NODES = ("gpu-1", "gpu-2")
 _OBJECTS = {f"chest-xray/{number}.png": bytes(1000) for number in range(3)}

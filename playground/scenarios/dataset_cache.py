@@ -4,10 +4,10 @@ import asyncio
 import re
 
 from playground.bucket import NAMESPACE
-from playground.person import Card, Person
-from playground.scenes import is_recorded
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 
 SETUP = Setup(bucket=True)
 _WRITES = {f"{verb} persistentvolumeclaims" for verb in ("create", "delete")}

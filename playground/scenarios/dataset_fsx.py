@@ -4,10 +4,10 @@ import re
 
 from playground.bucket import NAMESPACE
 from playground.fsx.service import CLASS
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, is_recorded, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, is_recorded, submits
+from playground.story.story import Story
 
 SETUP = Setup(bucket=True, fsx=True)
 _FILES = {f"chest-xray/train/{number:02}.png": bytes([number]) * 5000 for number in range(8)}

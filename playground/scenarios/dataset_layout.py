@@ -4,11 +4,11 @@ import re
 
 from playground.bucket import NAMESPACE
 from playground.cluster.cluster import Cluster
-from playground.person import Person
-from playground.scenes import is_recorded
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 
 LAYOUTS = "ghcr.io/acme/layouts:1.0"
 _CLASSES = {1: "n01751748", 2: "n09193705", 3: "n01751748"}

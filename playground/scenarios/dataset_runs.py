@@ -6,11 +6,11 @@ import sys
 
 from playground.bucket import NAMESPACE
 from playground.cluster.cluster import Cluster
-from playground.person import Card, Person
-from playground.scenes import is_admitted, is_recorded
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_admitted, is_recorded
+from playground.story.story import Story
 
 READER = "ghcr.io/acme/reader:1.0"
 _READ = """

@@ -2,10 +2,10 @@
 
 import re
 
-from playground.person import Person
-from playground.scenes import is_recorded
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 
 SETUP = Setup(bucket=True)
 _ADD = '/dataset add chest-xray s3://lake/chest-xray/ --description "frontal views"'

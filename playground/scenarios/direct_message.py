@@ -1,7 +1,7 @@
 """Alice sends the bot direct messages: each is answered once, and her run's card is there."""
 
-from playground.scenes import is_admitted
-from playground.story import Story
+from playground.story.steps import is_admitted
+from playground.story.story import Story
 
 SUBMIT = "train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3"
 

@@ -1,8 +1,8 @@
 """Alice trains on three nodes, gives two back and adds one again, without losing a step."""
 
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 IMAGE = "--image ghcr.io/acme/lane:3.1"
 ELASTIC = f"--kind elastic --nodes 1:3 --gpus 2 {IMAGE} -- python train.py --epochs 10"

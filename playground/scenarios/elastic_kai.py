@@ -1,8 +1,8 @@
 """The same on KAI Scheduler, which starts further nodes one by one as capacity allows."""
 
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 SETUP = Setup(clusters={"default": "kai"})
 IMAGE = "--image ghcr.io/acme/lane:3.1"

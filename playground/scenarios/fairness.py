@@ -4,13 +4,10 @@ import re
 from datetime import timedelta
 
 from playground.cluster.cluster import Cluster
-from playground.cluster.shared_gpus import share_gpus
-from playground.person import Card, Person
-from playground.scenes import is_admitted, submits
 from playground.settings import Setup
 from playground.slack.people import BOT_USER, Channel
 from playground.slack.workspace import Workspace
-from playground.stages import (
+from playground.story.fairness import (
     FLAVOR,
     GPU_TENTHS,
     INTERACTIVE,
@@ -21,7 +18,10 @@ from playground.stages import (
     waiting_gpus,
     works,
 )
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.shared_gpus import share_gpus
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 PEOPLE = {"team-a": "Alice", "team-b": "Bob", "team-c": "Carol", "team-d": "Erin"}
 _MORE_TEAMS = {"team-c": ("C0TEAMC", "U0CAROL"), "team-d": ("C0TEAMD", "U0ERIN")}

@@ -3,10 +3,17 @@
 import re
 from datetime import timedelta
 
-from playground.person import Card, Person
-from playground.scenes import approves, asks_for_gpus, ends_well, is_admitted, is_put_back, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import (
+    approves,
+    asks_for_gpus,
+    ends_well,
+    is_admitted,
+    is_put_back,
+    submits,
+)
+from playground.story.story import Story
 
 # Alice may approve what others ask for, so that it is her own request which she may not.
 _APPROVERS = {"quota_override": {"approvers": {"people": ["U0CAROL", "U0ALICE"]}}}

@@ -1,7 +1,7 @@
 """Alice follows the log of her run in her direct messages; the bot dies, restarts and goes on."""
 
-from playground.scenes import is_admitted, submits
-from playground.story import Story
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 COMMAND = "--image ghcr.io/acme/wide:1 --gpus 2 --kind elastic --nodes 2 -- python train.py"
 

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from playground.cluster.cluster import Cluster
-from playground.person import Card, Person
-from playground.scenes import is_admitted, submits
 from playground.settings import Setup
 from playground.slack.people import UserGroup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 GROUP, IMAGE = "S0LANE", "quay.io/jupyter/base-notebook"
 REFUSED = "You are not a member of team-a."

@@ -2,11 +2,11 @@
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.two_types import add_second_type
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 
 def _arrange(cluster: Cluster, workspace: Workspace) -> None:

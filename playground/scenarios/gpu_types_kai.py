@@ -4,10 +4,10 @@ from playground.cluster.cluster import Cluster
 from playground.cluster.kai_story import queue
 from playground.cluster.story import NODE_RESOURCES, add_node
 from playground.cluster.two_types import PRODUCT
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 _POOL = {"kai.scheduler/node-pool": "a100"}
 

@@ -1,7 +1,7 @@
 """A guest and a person of another company send commands, and nothing happens."""
 
 from playground.slack.people import PARTNER, User
-from playground.story import Story
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

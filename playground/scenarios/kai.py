@@ -2,16 +2,16 @@
 
 from datetime import timedelta
 
-from playground.person import Card, Person
-from playground.scenes import (
+from playground.settings import Setup
+from playground.story.person import Card, Person
+from playground.story.steps import (
     approves,
     asks_for_gpus,
     ends_well,
     is_admitted,
     submits,
 )
-from playground.settings import Setup
-from playground.story import Story
+from playground.story.story import Story
 
 SETUP = Setup(clusters={"default": "kai"})
 _LANE = "--image ghcr.io/acme/lane:3.1"

@@ -2,8 +2,15 @@
 
 from datetime import timedelta
 
-from playground.scenes import approves, asks_for_gpus, ends_well, is_admitted, is_put_back, submits
-from playground.story import Story
+from playground.story.steps import (
+    approves,
+    asks_for_gpus,
+    ends_well,
+    is_admitted,
+    is_put_back,
+    submits,
+)
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

@@ -7,10 +7,10 @@ from playground.arm.estate import Estate
 from playground.arm.trident import DRIVER, HOME, employ, storage_class
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import GPU, NODE_RESOURCES, PRODUCT, add_node, snapshot_class
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 DOWNLOADER, TRAINER = "muneer7589/download-tusimple", "muneer7589/dist-lane-detection"
 FETCH, TRAIN, ALONE = "download-tusimple-data", "dist-lane-detection-training", "lane-on-one-gpu"

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from playground.cluster.control.training import Line, Training
 from playground.cluster.objects.kinds import POD, Kind, Object
-from playground.scenes import is_admitted, submits
-from playground.story import Story
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 _SECONDS, _DRAWN = 120, 600
 _BAR = "{done:>3}%|{bar:<50}| {done}/100 [01:40<00:00, 1.02it/s, loss={loss:.3f}]\r"

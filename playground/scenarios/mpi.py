@@ -1,9 +1,9 @@
 """Alice trains on three nodes with the MPI operator, and stops another run halfway."""
 
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 SETUP = Setup(arrange=lambda cluster, _: cluster.install("mpi-operator"))
 LANE = "--image ghcr.io/acme/lane:3.1"

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted
+from playground.story.story import Story
 
 EXCLUDED = ("vpc.amazonaws.com/", "hugepages-")
 ADAPTERS = {"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "10Gi"}

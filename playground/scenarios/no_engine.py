@@ -1,9 +1,9 @@
 """A cluster without a quota engine: first come, first served, and workers in a Deployment."""
 
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 _ADMISSION = {"host_network": ["sync"]}
 SETUP = Setup(

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from playground.person import Card, Person
-from playground.scenes import is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 _INGRESS = {"host": "ml.example.com", "class_name": "nginx"}
 SETUP = Setup(settings={"clusters": {"default": {"ingress": _INGRESS}}})

@@ -1,8 +1,8 @@
 """Alice submits an MPI run without an MPI operator, and is shown a launcher that needs none."""
 
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 # The training operator has an MPIJob of its own, which is another one.
 SETUP = Setup(arrange=lambda cluster, _: cluster.install("training-operator"))

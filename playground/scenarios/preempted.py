@@ -1,7 +1,7 @@
 """Alice runs on borrowed GPUs until team-b needs them back, and continues when they are free."""
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from playground.scenes import approves, asks_for_gpus, is_put_back
-from playground.story import Story
+from playground.story.steps import approves, asks_for_gpus, is_put_back
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

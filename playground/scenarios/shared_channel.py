@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 COMMAND = "--image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py --epochs 1"
 REFUSED = "This channel is shared with another company, which would see the card."

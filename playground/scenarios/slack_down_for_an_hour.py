@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

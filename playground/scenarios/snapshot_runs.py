@@ -4,11 +4,11 @@ import sys
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim, snapshot_class, storage_class
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 TRAINER, SPOILER = "ghcr.io/acme/fit:1.0", "ghcr.io/acme/spoil:1.0"
 _TRAIN = """

@@ -2,10 +2,10 @@
 
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim, snapshot_class, storage_class
-from playground.person import Person
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.story import Story
 
 CLAIM, TRIDENT = "results", "csi.trident.netapp.io"
 ACTIONS, CLAIMS, TAKEN = (

@@ -1,7 +1,7 @@
 """Alice stops a run, confirms it, and submits it again with one click."""
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

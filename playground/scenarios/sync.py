@@ -1,9 +1,9 @@
 """Alice trains on two nodes without an operator; the keys of the run are deleted with it."""
 
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 _ADMISSION = {"images": ["ghcr.io/acme/*"]}
 SETUP = Setup(settings={"teams": {"team-a": {"admission": _ADMISSION}}})

@@ -1,7 +1,7 @@
 """A node is lost, a pod is evicted, storage fails: each card shows what failed and what to try."""
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 
 async def play(story: Story) -> None:

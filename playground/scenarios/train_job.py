@@ -1,8 +1,8 @@
 """Alice's TrainJob keeps its number of nodes; it is stopped and starts again on more."""
 
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 SETUP = Setup(arrange=lambda cluster, _: cluster.install("trainer"))
 IMAGE = "--image ghcr.io/acme/lane:3.1"

@@ -1,9 +1,9 @@
 """A team has two clusters and one goes down: the other keeps working, and the team sees it."""
 
-from playground.person import Person
-from playground.scenes import ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 
 SETUP = Setup(
     clusters={"default": "kueue", "lab": "kai"},

@@ -1,8 +1,8 @@
 """Kueue does not manage Jobs here: the run is withdrawn, and its owner sees why."""
 
-from playground.scenes import submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.steps import submits
+from playground.story.story import Story
 
 SETUP = Setup(kueue=False)
 

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from playground.cluster.control.training import Line, Training
 from playground.ledger import Fault
-from playground.scenes import is_admitted, submits
-from playground.story import Story
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 
 _SECONDS, _LINES = 60, 1_500
 _COMPLETE = "files.completeUploadExternal"

@@ -21,9 +21,9 @@ from typing_extensions import override
 from playground.opening import opened
 from playground.pace import LIMIT, ImpatientError, Pace
 from playground.settings import Setup, merged
-from playground.sightings import Words
 from playground.slack.errors import PersonError
-from playground.story import Story
+from playground.story.expectations import Words
+from playground.story.story import Story
 from playground.world import DATABASE, Options, World
 from tests.cluster.api import Api
 from tests.cluster.control_plane import Audited, ControlPlane

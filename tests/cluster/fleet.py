@@ -14,9 +14,9 @@ from typing import Any
 
 from bot.cluster import labels
 from playground.cluster.story import cluster_queue
-from playground.person import Card
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.person import Card
+from playground.story.story import Story
 from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.scenery import RUNTIMES, runtime
 from tests.cluster.site import CLUSTER_QUEUES, JOBS, WORKLOADS, Site

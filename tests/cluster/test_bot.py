@@ -13,7 +13,7 @@ from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NODES, PODS, WORKLOADS
 from bot.errors import ClusterError
 from playground.cluster.story import GPU, training_job
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from playground import scenarios, stages
-from playground.stages import GPU_TENTHS, QUOTAS, STAGES, TENTHS, Stage, works
+from playground import scenarios
+from playground.story import fairness
+from playground.story.fairness import GPU_TENTHS, QUOTAS, STAGES, TENTHS, Stage, works
 from tests.cluster.api import Object
 from tests.cluster.bots import RealStory, opened_story
 from tests.cluster.control_plane import ControlPlane
@@ -66,16 +67,16 @@ def _is_admitted(workload: Object) -> bool:
 @pytest.fixture
 def four_teams(plane: ControlPlane, site: Site) -> Iterator[None]:
     """Sixteen GPUs in tenths on one node, where four together always have room."""
-    told = {key: stages.CONFIGURATION[key] for key in ("fairSharing", "resources")}
+    told = {key: fairness.CONFIGURATION[key] for key in ("fairSharing", "resources")}
     plane.kueue.configure(**told)
-    gpus = sum(stages.NODES.values())
+    gpus = sum(fairness.NODES.values())
     site.add_node("dgx1-1", gpus, more={GPU_TENTHS: str(gpus * TENTHS)})
-    site.add(FLAVORS, {"metadata": {"name": stages.FLAVOR}, "spec": {}})
-    body = {"metadata": {"name": stages.INTERACTIVE}, "value": 1000}
+    site.add(FLAVORS, {"metadata": {"name": fairness.FLAVOR}, "spec": {}})
+    body = {"metadata": {"name": fairness.INTERACTIVE}, "value": 1000}
     site.add("workloadpriorityclasses.kueue.x-k8s.io", body)
     for team in QUOTAS:
         site.add_namespace(team)
-        site.add_queue(stages.cluster_queue(team))
+        site.add_queue(fairness.cluster_queue(team))
         site.let_bot_into(team)
     yield
     site.close()

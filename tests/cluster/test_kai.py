@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from playground.scenes import approves, asks_for_gpus, ends_well, is_admitted, submits
 from playground.settings import Setup
-from playground.story import Story
+from playground.story.steps import approves, asks_for_gpus, ends_well, is_admitted, submits
+from playground.story.story import Story
 from tests.cluster import kai
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane

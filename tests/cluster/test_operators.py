@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from playground.person import Card
-from playground.scenes import is_admitted, submits
-from playground.story import Story
+from playground.story.person import Card
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 from tests.cluster.api import Object, wait_for
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane

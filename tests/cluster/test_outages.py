@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from playground.cluster.story import GPU
-from playground.person import Card
-from playground.scenes import approves, asks_for_gpus, ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.person import Card
+from playground.story.steps import approves, asks_for_gpus, ends_well, is_admitted, submits
+from playground.story.story import Story
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.front import Front, opened_front, too_many, too_old

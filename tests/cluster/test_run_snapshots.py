@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.bots import RealStory, opened_story
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.csi import CLASS, GROUP, TAKEN, driving

@@ -9,7 +9,7 @@ import pytest
 
 from playground import scenarios
 from playground.cluster.story import TEAMS, cluster_queue
-from playground.scenarios import Scenario
+from playground.story.scenario import Scenario
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.scenery import furnish

@@ -7,7 +7,7 @@ import pytest
 
 from playground.scenarios.notebook import BESIDE, IMAGE
 from playground.scenarios.notebook import SETUP as WITH_INGRESS
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.site import Site

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
 from tests.cluster.bots import Plane
 from tests.cluster.site import Site

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from playground.bucket import KEYS, NAMESPACE, SECRET
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, is_recorded, submits
 from playground.settings import Setup
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, is_recorded, submits
 from tests.cluster.bots import PlaneStory
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.rights import deploy

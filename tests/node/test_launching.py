@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.bots import Plane
 from tests.node.owners import images
 from tests.node.telling import opened_story

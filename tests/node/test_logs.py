@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from playground.scenes import ends_well, is_admitted, submits
-from playground.story import Story
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
 from tests.cluster.bots import Plane
 from tests.cluster.site import JOBS
 from tests.node.owners import images

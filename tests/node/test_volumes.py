@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from playground.person import Card, Person
-from playground.scenes import ends_well, is_admitted, submits
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
 from tests.cluster.bots import PlaneStory
 from tests.cluster.control_plane import ControlPlane

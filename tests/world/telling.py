@@ -12,9 +12,9 @@ from playground import scenarios
 from playground.ledger import Fault
 from playground.opening import opened
 from playground.slack.people import SLACKBOT
-from playground.stage import StoryError
-from playground.story import Story
-from playground.telling import tell
+from playground.story.context import StoryError
+from playground.story.scenario import run_scenario
+from playground.story.story import Story
 from playground.world import Options, World
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ async def played(
         world.pace.patience_seconds = PATIENCE_SECONDS
         await world.start_bots()
         prepare(world)
-        await tell(world, scenario, unreliable=unreliable)
+        await run_scenario(world, scenario, unreliable=unreliable)
         return shown(world)
 
 

@@ -11,10 +11,10 @@ from playground.arm.estate import GIB, TIB, Estate
 from playground.arm.trident import CONTROLLER, HOME, Wanted, export, provision, storage_class
 from playground.cluster.cluster import Cluster
 from playground.opening import opened
-from playground.person import Person
 from playground.settings import Setup
 from playground.slack.rates import Rates
-from playground.story import Story
+from playground.story.person import Person
+from playground.story.story import Story
 from playground.world import Options, World
 from tests.world.telling import PATIENCE_SECONDS, before_and_after
 

@@ -10,10 +10,10 @@ import pytest
 
 from playground.bucket import NAMESPACE
 from playground.opening import opened
-from playground.scenes import is_recorded
 from playground.settings import Setup
 from playground.slack.rates import Rates
-from playground.story import Story
+from playground.story.steps import is_recorded
+from playground.story.story import Story
 from playground.world import Options, World
 from tests.world.telling import PATIENCE_SECONDS, side_by_side, told
 

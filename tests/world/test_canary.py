@@ -9,9 +9,9 @@ import pytest
 
 from playground.cluster.control.training import Training
 from playground.opening import opened
-from playground.scenes import is_admitted, submits
 from playground.slack.people import BOT_USER
-from playground.story import Story
+from playground.story.steps import is_admitted, submits
+from playground.story.story import Story
 from playground.world import DATABASE, LOG, Options, World
 
 CANARY = "canary7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3"

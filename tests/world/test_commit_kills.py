@@ -10,7 +10,7 @@ import pytest
 from playground.opening import opened
 from playground.scenarios import kill_matrix
 from playground.slack.rates import Rates
-from playground.story import Story
+from playground.story.story import Story
 from playground.world import Options
 from tests.seeds import commit_kills
 from tests.world.commits import Deaths

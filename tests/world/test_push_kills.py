@@ -15,7 +15,7 @@ from playground.opening import opened
 from playground.settings import Setup
 from playground.slack.rates import Rates
 from playground.slack.workspace import Workspace
-from playground.story import Story
+from playground.story.story import Story
 from playground.world import Options, World
 from tests.world.telling import PATIENCE_SECONDS, side_by_side, told
 

@@ -9,8 +9,8 @@ import pytest
 from playground import scenarios
 from playground.opening import opened
 from playground.scenarios.snapshots_in_place import ACTIONS, CLAIMS, TAKEN
-from playground.story import Story
-from playground.telling import tell
+from playground.story.scenario import run_scenario
+from playground.story.story import Story
 from playground.world import Options
 from tests.world.telling import PATIENCE_SECONDS, before_and_after, effects
 
@@ -36,7 +36,7 @@ async def _told_amid_kills(options: Options) -> None:
         world.pace.patience_seconds = PATIENCE_SECONDS
         await world.start_bots()
         world.ledger.by_turn = before_and_after(EVERY)
-        await tell(world, replace(IN_PLACE, play=_play))
+        await run_scenario(world, replace(IN_PLACE, play=_play))
         assert world.kills == 2 * len(EVERY), effects(world)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from bot.quotas.status import TypeStatus
 from bot.quotas.tables import OverridePhase
-from playground.cluster.shared_gpus import share_gpus
-from playground.stages import GPU_TENTHS
+from playground.story.fairness import GPU_TENTHS
+from playground.story.shared_gpus import share_gpus
 from tests.bot.cluster.api_server import eventually
 from tests.bot.quotas.live import Live, serving_story
 from tests.bot.quotas.people import DAY, settings

@@ -8,7 +8,7 @@ from bot.errors import ConflictError, UsageError
 from bot.training.spec import spec_of
 from bot.training.submission.fractions import gpu_requests, refuse_unavailable
 from bot.training.tables import Run
-from playground.cluster.shared_gpus import share_gpus
+from playground.story.shared_gpus import share_gpus
 from tests.bot.training.rig import Rig
 
 GPU, TENTHS = "nvidia.com/gpu", "example.com/gpu-tenths"

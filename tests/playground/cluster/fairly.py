@@ -1,7 +1,7 @@
-from playground import stages
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
-from playground.stages import GPU_TENTHS, TENTHS, Stage, Work
+from playground.story import fairness
+from playground.story.fairness import GPU_TENTHS, TENTHS, Stage, Work
 from tests.playground.cluster.served import Object, Served
 
 PRIORITY = "kueue.x-k8s.io/priority-class"
@@ -16,7 +16,7 @@ def work(served: Served, item: Work) -> None:
         part.pop("nvidia.com/gpu", None)
         part[GPU_TENTHS] = str(int(item.gpus * TENTHS))
     if item.interactive:
-        job["metadata"]["labels"][PRIORITY] = stages.INTERACTIVE
+        job["metadata"]["labels"][PRIORITY] = fairness.INTERACTIVE
     served.cluster.create("jobs", job, item.team)
     served.pass_time(3)
 
@@ -31,7 +31,7 @@ def play(served: Served, stage: Stage) -> None:
 
 
 def allocated(served: Served) -> dict[str, float]:
-    return {team: usage(served, team)[0] for team in stages.QUOTAS}
+    return {team: usage(served, team)[0] for team in fairness.QUOTAS}
 
 
 def usage(served: Served, team: str) -> tuple[float, float]:
@@ -48,14 +48,14 @@ def queue(served: Served, team: str) -> Object:
 def shares(served: Served) -> dict[str, int]:
     return {
         team: queue(served, team)["status"]["fairSharing"]["weightedShare"]
-        for team in stages.QUOTAS
+        for team in fairness.QUOTAS
     }
 
 
 def waiting(served: Served) -> set[str]:
     return {
         job["metadata"]["name"]
-        for team in stages.QUOTAS
+        for team in fairness.QUOTAS
         for job in served.cluster.list("jobs", team)
         if job["spec"]["suspend"]
     }

@@ -3,10 +3,10 @@ from decimal import Decimal
 
 import pytest
 
-from playground import stages
 from playground.cluster.kueue.configuration import FINAL_SHARE, INITIAL_SHARE, FairSharing
-from playground.cluster.shared_gpus import share_gpus
-from playground.stages import STAGES, Work
+from playground.story import fairness
+from playground.story.fairness import STAGES, Work
+from playground.story.shared_gpus import share_gpus
 from tests.playground.cluster.fairly import (
     allocated,
     play,
@@ -33,7 +33,7 @@ def test_stages_end_as_the_guide_says(fair: Served) -> None:
             assert len(left & set(pair)) == 1
             left -= set(pair)
         assert left == set(stage.waits), stage.section
-        quotas = stages.QUOTAS
+        quotas = fairness.QUOTAS
         over = {team: max(0, stage.allocated[team] - quotas[team]) for team in quotas}
         assert {team: usage(fair, team)[1] for team in quotas} == over
 
@@ -65,7 +65,7 @@ def test_borrowers_are_told_who_reclaims(fair: Served) -> None:
 
 
 def test_lower_share_takes_from_the_higher_one(fair: Served) -> None:
-    fair.cluster.set_quota("team-d", "0", resource=stages.GPU_TENTHS)
+    fair.cluster.set_quota("team-d", "0", resource=fairness.GPU_TENTHS)
     for name in ("b-1", "b-2", "b-3"):
         work(fair, Work(name, Decimal(2)))
     assert usage(fair, "team-b") == (6, 4)

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 
-from playground import stages
 from playground.cluster.cluster import Cluster
 from playground.cluster.kueue.configuration import FairSharing
 from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node, add_team
-from playground.stages import GPU_TENTHS, TENTHS
+from playground.story import fairness
+from playground.story.fairness import GPU_TENTHS, TENTHS
 
 
 def share_gpus(cluster: Cluster) -> None:
     """Turns the story's cluster into it; its first teams keep their names."""
-    fair, resources = stages.CONFIGURATION["fairSharing"], stages.CONFIGURATION["resources"]
+    fair, resources = (
+        fairness.CONFIGURATION["fairSharing"],
+        fairness.CONFIGURATION["resources"],
+    )
     cluster.inside.kueue = replace(
         cluster.inside.kueue,
         fair_sharing=FairSharing(tuple(fair["preemptionStrategies"])),
@@ -19,12 +22,12 @@ def share_gpus(cluster: Cluster) -> None:
     )
     for node in cluster.list("nodes"):
         cluster.remove_node(node["metadata"]["name"])
-    for name, gpus in stages.NODES.items():
+    for name, gpus in fairness.NODES.items():
         tenths = {GPU_TENTHS: str(gpus * TENTHS)}
         add_node(cluster, name, {**NODE_RESOURCES, **tenths}, PRODUCT)
-    cluster.create("cohorts", {"metadata": {"name": stages.COHORT}, "spec": {}})
-    cluster.create("resourceflavors", {"metadata": {"name": stages.FLAVOR}, "spec": {}})
-    for team, gpus in stages.QUOTAS.items():
+    cluster.create("cohorts", {"metadata": {"name": fairness.COHORT}, "spec": {}})
+    cluster.create("resourceflavors", {"metadata": {"name": fairness.FLAVOR}, "spec": {}})
+    for team, gpus in fairness.QUOTAS.items():
         if cluster.get("namespaces", team) is None:
             add_team(cluster, team, str(gpus))
-        cluster.patch("clusterqueues", team, {"spec": stages.cluster_queue(team)["spec"]})
+        cluster.patch("clusterqueues", team, {"spec": fairness.cluster_queue(team)["spec"]})

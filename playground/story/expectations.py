@@ -34,7 +34,7 @@ def spelled(wanted: Iterable[Words]) -> str:
     )
 
 
-class Sightings:
+class Expectations:
     """Ticks off messages of the bot, and failures people saw, as a story expects them."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -1,14 +1,14 @@
-"""What everybody in a story needs: the world, what was said, waiting, and giving up."""
+"""What a story and each of its people use: the world, what was said, waiting, and giving up."""
 
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from playground.pace import ImpatientError
-from playground.report import report
-from playground.sightings import Sightings, Words
 from playground.slack.people import BOT_USER, Message
 from playground.slack.transcript import Entry
 from playground.spelling import closest
+from playground.story.expectations import Expectations, Words
+from playground.story.report import report
 from playground.world import World
 
 T = TypeVar("T")
@@ -18,13 +18,13 @@ class StoryError(AssertionError):
     """The scenario did not go as expected."""
 
 
-class Stage:
+class StoryContext:
     """One world as a story sees it; `unreliable` while the bot may be killed at any moment."""
 
     def __init__(self, world: World, *, unreliable: bool = False) -> None:
         self.world = world
         self.unreliable = unreliable
-        self.sightings = Sightings(world.slack)
+        self.expectations = Expectations(world.slack)
 
     def channel(self, name: str) -> str:
         """The id of #name."""
@@ -40,10 +40,10 @@ class Stage:
     async def sees(self, fits: Callable[[Entry], bool], otherwise: str) -> Message:
         """Waits for a new message that fits, and ticks it off."""
         entry = await self.until(
-            lambda: self.sightings.take(lambda each: each.by == BOT_USER and fits(each)),
+            lambda: self.expectations.take(lambda each: each.by == BOT_USER and fits(each)),
             lambda: otherwise,
         )
-        return self.sightings.message(entry)
+        return self.expectations.message(entry)
 
     async def until(self, predicate: Callable[[], T | None], otherwise: Callable[[], str]) -> T:
         """The first truthy value of the predicate; the story fails with `otherwise` without one."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from playground import stages
-from playground.stages import STAGES, Stage
+from playground.story import fairness
+from playground.story.fairness import STAGES, Stage
 
-FILE = Path(__file__).parents[3] / "shared" / "references" / "fairness.json"
+FILE = Path(__file__).parents[4] / "shared" / "references" / "fairness.json"
 needs_file = pytest.mark.skipif(not FILE.exists(), reason="fairness.json is not here")
 
 
@@ -57,15 +57,15 @@ def test_stages_expect_what_the_file_says() -> None:
 @needs_file
 def test_queues_are_those_of_the_file() -> None:
     mapping = the_file()["engine_mapping"]["kueue"]
-    assert [stages.cluster_queue(team) for team in stages.QUOTAS] == mapping["clusterqueues"]
-    assert mapping["config"].items() <= stages.CONFIGURATION.items()
+    assert [fairness.cluster_queue(team) for team in fairness.QUOTAS] == mapping["clusterqueues"]
+    assert mapping["config"].items() <= fairness.CONFIGURATION.items()
     nodes = {node["name"]: node["gpus"] for node in the_file()["cluster"]["nodes"]}
-    assert nodes == stages.NODES
+    assert nodes == fairness.NODES
 
 
 def told(stage: Stage, team: str) -> str:
-    used, quota = stage.allocated[team], stages.QUOTAS[team]
-    waits = stages.waiting_gpus(stage, team)
+    used, quota = stage.allocated[team], fairness.QUOTAS[team]
+    waits = fairness.waiting_gpus(stage, team)
     borrowed = f", {used - quota} borrowed" if used > quota else ""
     queued = f", {len(waits)} waiting ({sum(waits)} GPUs)" if waits else ""
     return f"{used}/{quota}{borrowed}{queued}"
@@ -75,8 +75,8 @@ def test_page_shows_the_stages_beside_the_guide() -> None:
     rows = [
         f"| {stage.section} | {team} | {stage.published[team]} | {told(stage, team)} |"
         for stage in STAGES
-        for team in stages.QUOTAS
+        for team in fairness.QUOTAS
     ]
-    page = (Path(__file__).parents[2] / "docs" / "quotas.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "quotas.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("| 4.")]
     assert shown == rows

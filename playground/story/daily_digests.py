@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
-from playground.person import Card
+from playground.story.person import Card
 
 ZONE = ZoneInfo("Europe/Berlin")
 _MARCH, _SUNDAY, _LAST, _WEEK_DAYS = 3, 6, 31, 7

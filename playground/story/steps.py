@@ -1,8 +1,8 @@
-"""Passages that many stories share."""
+"""Steps that many stories share."""
 
-from playground.person import Card, Person
-from playground.sightings import Words
-from playground.story import Story
+from playground.story.expectations import Words
+from playground.story.person import Card, Person
+from playground.story.story import Story
 
 
 async def submits(story: Story, person: Person, channel: str, name: str, command: str) -> Card:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from playground.sightings import Words, says_all, spelled
 from playground.slack.errors import PersonError
 from playground.slack.people import SLACKBOT, Message
 from playground.slack.transcript import Entry, Kind
-from playground.stage import Stage
+from playground.story.context import StoryContext
+from playground.story.expectations import Words, says_all, spelled
 
 _TRIES = 20
 
@@ -15,7 +15,7 @@ _TRIES = 20
 class Card:
     """A message of the bot that a story follows; it is always read as it is now."""
 
-    story: Stage
+    story: StoryContext
     message: Message
 
     @property
@@ -51,7 +51,7 @@ class Card:
 class Person:
     """A person of the workspace, as a scenario uses them."""
 
-    story: Stage
+    story: StoryContext
     id: str
     name: str
 
@@ -62,7 +62,7 @@ class Person:
             shown = await self.story.world.slack.slash(self.id, self.story.channel(channel), text)
             if not (self.story.unreliable and any(each.user == SLACKBOT for each in shown)):
                 return
-            self.story.sightings.take(self._failed)
+            self.story.expectations.take(self._failed)
         self.story.fail(f"{self.name} typed {text} {_TRIES} times without an answer")
 
     async def mentions(self, channel: str, text: str, *, thread: Card | None = None) -> None:
@@ -87,7 +87,7 @@ class Person:
             await self._click(card, label, confirming)
             if not (self.story.unreliable and self._was_not_heard(before)):
                 return
-            self.story.sightings.take(self._failed)
+            self.story.expectations.take(self._failed)
         self.story.fail(f"{self.name} clicked {label} {_TRIES} times without an answer")
 
     async def is_told(self, *words: Words) -> Card | None:
@@ -96,8 +96,8 @@ class Person:
             return None
 
         def told() -> Card | None:
-            entry = self.story.sightings.take(lambda each: self._fits(each, words))
-            return Card(self.story, self.story.sightings.message(entry)) if entry else None
+            entry = self.story.expectations.take(lambda each: self._fits(each, words))
+            return Card(self.story, self.story.expectations.message(entry)) if entry else None
 
         return await self.story.until(
             told, lambda: f"{self.name} is not shown {spelled(words)}; {self._last()}"
@@ -112,7 +112,7 @@ class Person:
         def fits(entry: Entry) -> bool:
             if entry.channel != place or self.id not in entry.notified:
                 return False
-            message = story.sightings.message(entry)
+            message = story.expectations.message(entry)
             in_thread = thread is None or entry.thread_ts == thread.message.ts
             return in_thread and message.broadcast == broadcast and says_all(entry.text, words)
 
@@ -149,9 +149,9 @@ class Person:
         return entry.kind is Kind.FAILED and entry.by == self.id
 
     def _fits(self, entry: Entry, words: tuple[Words, ...]) -> bool:
-        text = self.story.sightings.text(entry)
+        text = self.story.expectations.text(entry)
         return entry.viewer == self.id and entry.kind is Kind.POSTED and says_all(text, words)
 
     def _last(self) -> str:
-        own = [e for e in self.story.sightings.unexpected() if e.viewer == self.id]
+        own = [e for e in self.story.expectations.unexpected() if e.viewer == self.id]
         return f"but:\n{own[-1].text}" if own else "nothing else was shown to them either"

@@ -15,13 +15,13 @@ from playground.cluster.control.training import Training
 from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
 from playground.fsx.service import Fsx
-from playground.person import Card, Person
 from playground.prometheus.service import Prometheus
-from playground.sightings import Words, says_all, spelled
 from playground.slack.faults import Down
 from playground.slack.transcript import Entry
 from playground.spelling import closest
-from playground.stage import Stage, StoryError
+from playground.story.context import StoryContext, StoryError
+from playground.story.expectations import Words, says_all, spelled
+from playground.story.person import Card, Person
 from playground.world import World
 
 # What the bot may change in a cluster in any story; the rest a story has to name.
@@ -32,7 +32,7 @@ USUAL_WRITES = frozenset({"create jobs", "delete jobs", "patch clusterqueues", "
 _PACED = frozenset({("chat.update", "ratelimited"), ("chat.postMessage", "ratelimited")})
 
 
-class Story(Stage):
+class Story(StoryContext):
     """One play of a scenario in one world.
 
     While `unreliable` is set the bot may be killed at any moment: people then repeat what was
@@ -64,7 +64,7 @@ class Story(Stage):
 
         def fits(entry: Entry) -> bool:
             is_new = entry.channel == place and not entry.viewer and not _is_reply(entry)
-            return is_new and says_all(self.sightings.text(entry), words)
+            return is_new and says_all(self.expectations.text(entry), words)
 
         return Card(
             self, await self.sees(fits, f"{channel} shows nothing new with {spelled(words)}")
@@ -85,7 +85,7 @@ class Story(Stage):
     def _reply_in(self, card: Card, words: tuple[Words, ...]) -> Callable[[Entry], bool]:
         def fits(entry: Entry) -> bool:
             in_thread = entry.thread_ts == card.message.ts and _is_reply(entry)
-            return in_thread and says_all(self.sightings.text(entry), words)
+            return in_thread and says_all(self.expectations.text(entry), words)
 
         return fits
 
@@ -201,7 +201,7 @@ class Story(Stage):
     def was_shown_to(self, person: Person, words: str) -> None:
         """Fails if anyone but this person was shown these words."""
         entries = self.world.slack.transcript.entries
-        seen = {each.viewer for each in entries if words in self.sightings.text(each)}
+        seen = {each.viewer for each in entries if words in self.expectations.text(each)}
         if seen != {person.id}:
             self.fail(f"what only {person.name} may see was shown to {seen}")
 
@@ -218,9 +218,9 @@ class Story(Stage):
 
     def _unexpected_words(self) -> list[str]:
         for fits in self._optional:
-            self.sightings.take(fits)
+            self.expectations.take(fits)
         line = self.world.slack.transcript.line
-        left = self.sightings.unexpected()
+        left = self.expectations.unexpected()
         return [line(entry) for entry in left if not (self.unreliable and entry.viewer)]
 
     def _refusals(self) -> list[str]:
