@@ -114,15 +114,21 @@ class Access:
             f"Roles with this right: {', '.join(sorted(RULES[right].roles or ()))}.",
         )
 
-    def require_team(self, caller: Caller) -> tuple[str, Team]:
-        """The team the caller acts for; UsageError if neither channel nor command determines it."""
+    def require_team(self, caller: Caller, cluster: str | None = None) -> tuple[str, Team]:
+        """The team the caller acts for, in the named cluster or in its default one.
+
+        Raises:
+            UsageError: neither channel nor command determines the team.
+            NotFoundError: the team has no such cluster.
+        """
         if caller.team is None:
             if caller.place is ChannelPlace.DIRECT:
                 raise UsageError(
                     "Which team is this for?", f"Add --team with one of: {', '.join(self.teams())}."
                 )
             raise NotAllowedError(*self._elsewhere(caller))
-        return caller.team, self._settings().teams[caller.team]
+        team = self._settings().teams[caller.team]
+        return caller.team, bound(caller.team, team, cluster)
 
     def place(self, channel: str) -> tuple[ChannelPlace, str | None]:
         """What a channel is, and the team it belongs to."""

@@ -14,9 +14,9 @@ from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
 from bot.slack.container_parameters import FlavorName
-from bot.slack.declarations import TEAM, Command, of_no_team
+from bot.slack.declarations import CLUSTER, TEAM, Command, of_no_team
 from bot.slack.markup import Markup, channel, code, join, plain, when
-from bot.slack.parameters import Amount, ClusterName, Duration, GpuAmount, Pattern, TeamName
+from bot.slack.parameters import Amount, Duration, GpuAmount, Pattern, TeamName
 
 
 class OverrideNumber(Pattern):
@@ -71,6 +71,7 @@ class OverrideOptions:
         'request +4 --for 1d --reason "swap" --from team-b',
     ),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @quota.argument("amount", GpuAmount(), help="A change such as +8, or the new total")
 @quota.option("--for", "length", Duration(), default=timedelta(days=1), help="How long it lasts")
@@ -78,7 +79,6 @@ class OverrideOptions:
 @quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
 @quota.option("--from", "donor", TeamName(), help="Team that lends the GPUs")
 @quota.option("--break-glass", flag=True, help="Admins only: approve immediately and post an alert")
-@quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     wish = OverrideRequest(
@@ -113,11 +113,11 @@ class BaseOptions:
     into=BaseOptions,
     examples=("set 8 --team team-a",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change to it")
 @quota.option("--reason", default="change of the base quota", help="Reason, shown to the approvers")
 @quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
-@quota.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     wish = OverrideRequest(

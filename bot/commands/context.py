@@ -224,9 +224,9 @@ class Context:
         """Nothing when the person has the right here; NotAllowedError otherwise."""
         self.services.access.require(self.caller, right)
 
-    def team(self) -> tuple[str, Team]:
-        """The team the person acts for."""
-        return self.services.access.require_team(self.caller)
+    def team(self, cluster: str | None = None) -> tuple[str, Team]:
+        """The team the person acts for, in the named cluster or in its default one."""
+        return self.services.access.require_team(self.caller, cluster)
 
     def words(self, text: str) -> str:
         """How a command is typed here: `train list` as `/train list` or `@Quartermaster ...`."""

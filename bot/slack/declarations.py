@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
-from bot.slack.parameters import TeamName, Text, ValueType
+from bot.slack.parameters import ClusterName, TeamName, Text, ValueType
 
 Handler = TypeVar("Handler", bound=Callable[..., Reply])
 
@@ -21,6 +21,9 @@ HELP_WORDS = frozenset({"help", "-h", "--help"})
 
 TEAM = "Team (default: the channel's)"
 """The help of the option `--team`."""
+
+CLUSTER = "Cluster, if the team has more than one"
+"""The help of the option `--cluster`."""
 
 
 class DeclarationError(Exception):
@@ -36,6 +39,8 @@ class VerbTraits(TypedDict, total=False):
     keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
     A verb with `team` has the option `--team` with that help: its caller acts for the named team,
     or for that of the channel. A handler that needs the name as typed has a parameter `team`.
+    A verb with `cluster` has the option `--cluster` with that help: its handler's `cluster` is the
+    name as typed, or None.
     """
 
     right: Required[StrEnum]
@@ -45,6 +50,7 @@ class VerbTraits(TypedDict, total=False):
     writing: tuple[str, ...]
     into: type
     team: str
+    cluster: str
 
 
 class ValueTraits(TypedDict, total=False):
@@ -146,6 +152,7 @@ class Verb:
     writing: tuple[str, ...] = ()
     into: type | None = None
     team: str = ""
+    cluster: str = ""
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:
         """The handler's reply to these values."""
@@ -199,8 +206,8 @@ class Part:
 
         def declare(handler: Handler) -> Handler:
             parameters = tuple(reversed(self.undeclared.pop(handler, [])))
-            if help_ := traits.get("team"):
-                parameters = _with_team(parameters, help_)
+            shared = _shared(traits.get("cluster", ""), traits.get("team", ""))
+            parameters = _before_rest(parameters, shared)
             verb = Verb(name, summary, handler, parameters, **traits)
             self._refuse_twice("verb", name, self.verbs)
             _check(self.name, verb)
@@ -299,11 +306,21 @@ class Command(Part):
         self.undeclared |= part.undeclared
 
 
-def _with_team(parameters: tuple[Parameter, ...], said: str) -> tuple[Parameter, ...]:
-    """The parameters with `--team`, which is the last before the words after `--`."""
-    team = Parameter("team", "option", TeamName(), "--team", said)
+def _shared(cluster: str, team: str) -> tuple[Parameter, ...]:
+    """The options that verbs share, for which a verb has a help."""
+    options = (
+        Parameter("cluster", "option", ClusterName(), "--cluster", cluster),
+        Parameter("team", "option", TeamName(), "--team", team),
+    )
+    return tuple(each for each in options if each.help)
+
+
+def _before_rest(
+    parameters: tuple[Parameter, ...], shared: tuple[Parameter, ...]
+) -> tuple[Parameter, ...]:
+    """The parameters with the shared options, which are the last before the words after `--`."""
     rest = len(parameters) - sum(each.shape == "rest" for each in parameters)
-    return (*parameters[:rest], team, *parameters[rest:])
+    return (*parameters[:rest], *shared, *parameters[rest:])
 
 
 def _check(command: str, verb: Verb) -> None:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.access import Right, bound
+from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.caches.fills import fills_on
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Choice, ClusterName, Duration, Pattern, TeamName, Text, WholeNumber
+from bot.slack.parameters import Choice, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.question import GO, question
 from bot.volumes.changes.service import ChangeButton, read
@@ -22,7 +22,6 @@ anf = Part("anf")
 
 _SHORTEST = timedelta(minutes=10)
 _LEVELS = ("standard", "premium", "ultra", "flexible")
-_CLUSTER = "Cluster, if the team has more than one"
 _YES = "Skip the confirmation; required approvals still apply"
 _FOR = "Revert it after this time (default: keep it)"
 
@@ -74,6 +73,7 @@ class ThroughputOptions:
         'level lane-data premium --pool premium-1 --for 12h --reason "fill before the deadline"',
     ),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Service level")
@@ -82,13 +82,12 @@ class ThroughputOptions:
 @anf.option("--reason", Text(), default="", help="Reason, for the approvers")
 @anf.option("--shrink", "is_shrinking", flag=True, help="Shrink the source pool afterwards")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
-@anf.option("--cluster", ClusterName(), help=_CLUSTER)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
-    name, team = ctx.team()
+    name, team = ctx.team(asked.cluster)
     wish = ChangeButton(
         team=name,
-        cluster=bound(name, team, asked.cluster).cluster,
+        cluster=team.cluster,
         claim=asked.claim,
         kind=ChangeKind.LEVEL,
         level=asked.level.capitalize(),
@@ -109,19 +108,19 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
     into=ThroughputOptions,
     examples=("throughput lane-data 200 --for 12h",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="Throughput in MiB/s")
 @anf.option("--for", "length", Duration(minimum=_SHORTEST), help=_FOR)
 @anf.option("--reason", Text(), default="", help="Reason")
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
-@anf.option("--cluster", ClusterName(), help=_CLUSTER)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
     """Answers with what it does, and a button, once Azure has answered."""
-    name, team = ctx.team()
+    name, team = ctx.team(asked.cluster)
     wish = ChangeButton(
         team=name,
-        cluster=bound(name, team, asked.cluster).cluster,
+        cluster=team.cluster,
         claim=asked.claim,
         kind=ChangeKind.THROUGHPUT,
         mibps=float(asked.mibps),
@@ -179,10 +178,8 @@ def _begin(ctx: Context, asked: ChangeButton) -> Reply:
 
 
 def _claimed(ctx: Context, asked: ChangeButton) -> Claimed:
-    team = ctx.settings.teams[asked.team]
-    return ctx.volume_reads.find(
-        bound(asked.team, team, asked.cluster), asked.claim, asked.cluster
-    )[1]
+    _, team = ctx.team(asked.cluster)
+    return ctx.volume_reads.find(team, asked.claim, asked.cluster)[1]
 
 
 def _seconds(length: timedelta | None) -> int | None:

@@ -1,12 +1,11 @@
 """/anf grow: grow a PVC on Azure NetApp Files permanently."""
 
-from bot.access import Right, bound
+from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.slack.container_parameters import MemoryQuantity
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName
 from bot.volumes.growths.card import GO, WITHDRAW, question
 from bot.volumes.growths.plan import GrowthRequest, bytes_of, read
 from handlers.anf.volumes import ClaimName
@@ -22,20 +21,15 @@ anf = Part("anf")
     repeats=True,
     examples=("grow lane-data 2Ti",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("size", MemoryQuantity(), help="New size")
-@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-def grow(
-    ctx: Context,
-    claim: str,
-    size: str,
-    cluster: str | None,
-) -> Reply:
+def grow(ctx: Context, claim: str, size: str, cluster: str | None) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
-    name, found = ctx.team()
+    name, found = ctx.team(cluster)
     ctx.volume_reads.configured()
-    where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
+    where, mine = ctx.volume_reads.find(found, claim, cluster)
     asked = GrowthRequest(team=name, cluster=where, claim=claim, size_bytes=bytes_of(size))
     growing = ctx.growing
     growing.check(ctx.session, asked, mine)
@@ -55,7 +49,7 @@ def _of_asked(_ctx: Context, value: str) -> str:
 def click_grow(ctx: Context, value: str) -> Reply:
     """Requests the growth; its card in the channel shows the progress."""
     asked = read(value)
-    team = bound(asked.team, ctx.settings.teams[asked.team], asked.cluster)
+    _, team = ctx.team(asked.cluster)
     _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
     ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
     return Reply((plain("Requested. Its card in this channel shows the progress."),))

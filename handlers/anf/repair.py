@@ -1,11 +1,10 @@
 """/anf repair: update Trident's record of a moved volume."""
 
-from bot.access import Right, bound
+from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName
 from bot.volumes.repairs.card import GO, WITHDRAW, question
 from bot.volumes.repairs.plan import read
 from handlers.anf.volumes import ClaimName
@@ -21,21 +20,15 @@ anf = Part("anf")
     repeats=True,
     examples=("repair lane-data", "repair lane-data --dry-run"),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.option("--dry-run", "is_trial", flag=True, help="Only show what would be written")
-@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
-def repair(
-    ctx: Context,
-    claim: str,
-    *,
-    is_trial: bool,
-    cluster: str | None,
-) -> Reply:
+def repair(ctx: Context, claim: str, *, is_trial: bool, cluster: str | None) -> Reply:
     """Answers with the two writes and a button, once Azure and Trident have answered."""
-    name, found = ctx.team()
+    name, found = ctx.team(cluster)
     anf_settings = ctx.volume_reads.configured()
-    where, mine = ctx.volume_reads.find(bound(name, found, cluster), claim, cluster)
+    where, mine = ctx.volume_reads.find(found, claim, cluster)
     repairs = ctx.repairs
 
     def later() -> Reply:

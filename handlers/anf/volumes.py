@@ -2,12 +2,12 @@
 
 import re
 
-from bot.access import Right, bound
+from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import ClusterName, Pattern
+from bot.slack.parameters import Pattern
 from bot.volumes.pools.card import pools_card, volume_card, volumes_card
 
 
@@ -64,16 +64,15 @@ def pools(ctx: Context) -> Reply:
     right=Right.ANF_READ,
     examples=("show lane-data",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @anf.argument("claim", ClaimName(), help="PVC")
-@anf.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Its card, read from Azure after the acknowledgement."""
-    name, found = ctx.team()
+    _, found = ctx.team(cluster)
     reads = ctx.volume_reads
     configured = reads.configured()
-    team_there = bound(name, found, cluster)
-    where, mine = reads.find(team_there, claim, cluster)
+    where, mine = reads.find(found, claim, cluster)
     return Reply(
         (join("Asking Azure for the volume of ", code(claim), "…"),),
         later=lambda: Reply(card=volume_card(reads.show(where, mine), configured)),

@@ -7,9 +7,8 @@ from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
 from bot.slack.container_parameters import FlavorName, ImageReference
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.parameters import (
-    ClusterName,
     GpuCount,
     NodeCount,
     Nodes,
@@ -31,6 +30,7 @@ gpu = Part("gpu")
     into=Submission,
     examples=("nccl --nodes 2", "nccl --nodes 4 --gpus 8 --name pool-b"),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @gpu.option("--nodes", NodeCount(), help="Number of nodes (default: 2)")
 @gpu.option("--gpus", GpuCount(), help="GPUs per node (default: all of a node)")
@@ -38,7 +38,6 @@ gpu = Part("gpu")
 @gpu.option("--efa", WholeNumber(0, 32), help="EFA adapters per node (default: all of a node)")
 @gpu.option("--name", RunName(), default="nccl", help="Name of the run")
 @gpu.option("--image", ImageReference(), default="", help="Image with nccl-tests, ssh and sshd")
-@gpu.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def nccl(ctx: Context, asked: Submission) -> Reply:
     """Submits the test as a run and returns its receipt; the run's card shows the results."""
     ctx.team()

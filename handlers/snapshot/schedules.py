@@ -3,8 +3,8 @@
 from bot.access import Right
 from bot.commands.context import Context
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
-from bot.slack.parameters import ClusterName, Text, WholeNumber
+from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.parameters import Text, WholeNumber
 from bot.snapshots.schedules import replies as answers
 from bot.snapshots.schedules.card import UNSCHEDULE
 from bot.snapshots.schedules.service import ScheduleRequest, following
@@ -33,12 +33,12 @@ class Cron(Text):
         'schedule imagenet "0 */6 * * *" --max 28',
     ),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.argument("cron", Cron(), help="Cron pattern in the team's time zone, in quotes")
 @snapshot.option("--keep", KeepTime(), help="How long to keep each snapshot")
 @snapshot.option("--max", "most", WholeNumber(1, 1000), help="How many to keep (14 without --keep)")
-@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     """Answers when they are taken; one card shows all of them."""
     ctx.team()
@@ -54,9 +54,9 @@ def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     repeats=True,
     examples=("unschedule imagenet",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
-@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def unschedule(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Answers what stays, and how to start the schedule again."""
     ctx.team()

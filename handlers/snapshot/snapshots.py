@@ -9,8 +9,8 @@ from bot.access import Caller, Right
 from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
-from bot.slack.parameters import ClusterName, Duration, Pattern, TeamName, Text
+from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.parameters import Duration, Pattern, TeamName, Text
 from bot.snapshots.restores import service as restoring
 from bot.snapshots.reverts.replies import offered
 from bot.snapshots.snapshots import replies
@@ -111,11 +111,11 @@ snapshot = Part("snapshot")
         'create imagenet --note "before cleaning" --keep 30d',
     ),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--note", default="", help="What the snapshot shows")
 @snapshot.option("--keep", KeepTime(), help="How long to keep it, or off")
-@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
@@ -271,12 +271,12 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
     into=Cloning,
     examples=("clone imagenet --as imagenet-mine",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--as", "name", NewClaimName(), required=True, help="Name of the new PVC")
 @snapshot.option("--size", "size_bytes", VolumeSize(), help="Size (default: that of the volume)")
 @snapshot.option("--class", "storage_class", ClassName(), help="Storage class")
-@snapshot.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 def clone(ctx: Context, asked: Cloning) -> Reply:
     """Answers with the PVC's name; its card shows the progress."""
     ctx.team()

@@ -19,11 +19,10 @@ from bot.slack.container_parameters import (
     SecretPair,
     ShellWords,
 )
-from bot.slack.declarations import TEAM, Part
+from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import (
     Choice,
-    ClusterName,
     Duration,
     GpuCount,
     NodeCount,
@@ -84,6 +83,7 @@ train = Part("train")
     into=Submission,
     examples=SUBMISSIONS,
     team=TEAM,
+    cluster=CLUSTER,
 )
 @train.argument("name", RunName(), help="Name of the run")
 @train.option("--image", ImageReference(), help="Container image, if no preset sets it")
@@ -118,7 +118,6 @@ train = Part("train")
 )
 @train.option("--snapshot-keep", KeepTime(), help="How long to keep it, or off")
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
-@train.option("--cluster", ClusterName(), help="Cluster, if the team has more than one")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
     """Submits a run; the card in the channel shows the rest."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Command, DeclarationError, Part, of_no_team
+from bot.slack.declarations import CLUSTER, TEAM, Command, DeclarationError, Part, of_no_team
 from bot.slack.markup import plain
 from bot.slack.parameters import RunName
 from bot.slack.registry import Parsed, Registry
@@ -27,6 +27,10 @@ def answer_name(ctx: Context, name: str) -> Reply:
 
 def answer_team(ctx: Context, team: str | None) -> Reply:
     return Reply((plain(f"{ctx.person} {team}"),))
+
+
+def answer_cluster(ctx: Context, cluster: str | None, command: tuple[str, ...] = ()) -> Reply:
+    return Reply((plain(f"{ctx.person} {cluster} {' '.join(command)}"),))
 
 
 def declare_twice(train: Command) -> None:
@@ -145,3 +149,20 @@ def test_the_team_reaches_only_who_asks() -> None:
     train.verb("whose", "Show", right=Right.LOOK, examples=("whose",), team=TEAM)(answer_team)
     assert said(train, "list --team team-b") == ["Alice", "list [--team TEAM]"]
     assert said(train, "whose --team team-b") == ["Alice team-b", "whose [--team TEAM]"]
+
+
+def test_the_cluster_stands_before_the_team() -> None:
+    train = Command("train", "Training runs")
+    handler = train.rest("command")(answer_cluster)
+    train.verb("run", "Run", right=Right.LOOK, examples=("run",), team=TEAM, cluster=CLUSTER)(
+        handler
+    )
+    usage = "run [--cluster CLUSTER] [--team TEAM] [-- COMMAND ...]"
+    assert said(train, "run --cluster lab -- echo") == ["Alice lab echo", usage]
+
+
+def test_a_handler_must_know_its_cluster() -> None:
+    train = Command("train", "Training runs")
+    with pytest.raises(DeclarationError) as caught:
+        declare_list(train, cluster=CLUSTER)
+    assert str(caught.value) == "train list declares ['cluster'], but its handler takes []."
