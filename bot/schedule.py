@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.cron import CronTrigger
@@ -52,6 +52,20 @@ class ScheduledJob:
     cron: str
     time_zone: str
     work: Work
+
+
+class OwnSchedules(Protocol):
+    """Schedules that people set, which can change while the bot runs."""
+
+    name: str
+
+    def is_due(self, session: Session, now: datetime) -> bool:
+        """Whether there is anything to do; asked every few seconds."""
+        ...
+
+    def work(self, session: Session, now: datetime) -> None:
+        """Does what is due; skips what is no longer due."""
+        ...
 
 
 def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:

@@ -100,7 +100,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     )
     anew = Directory(client, bot.database, bot.clock).read_anew
     loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory])
-    wakeups = Wakeups(bot.database, bot.clock, bot.ears())
+    wakeups = Wakeups(bot.database, bot.clock, bot.watch_handlers())
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.hear)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)

@@ -25,8 +25,8 @@ def waiting(ctx: Context) -> Reply:
     overrides = ctx.quotas.undecided(ctx.session)
     card = requests_card(overrides)
     others = (
-        *reverts_waiting(ctx.reverts.undecided(ctx.session)),
-        *changes_waiting(ctx.changes.undecided(ctx.session)),
+        *reverts_waiting(ctx.snapshots.reverts.undecided(ctx.session)),
+        *changes_waiting(ctx.volumes.changes.undecided(ctx.session)),
         *_otherwise(ctx.approvals.waiting(ctx.session)),
     )
     if not others:

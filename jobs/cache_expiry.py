@@ -1,8 +1,16 @@
 """Every five minutes: sweeps the caches of datasets for unused ones."""
 
-from bot.schedule import ScheduledJob, Work
+from datetime import datetime
+
+from bot.database.database import Session
+from bot.datasets.caches.evictions.sweep import look_through
+from bot.services import Services
+from jobs.job import Job
 
 
-def job(look_through: Work) -> ScheduledJob:
-    """The job; `look_through` makes the sweep of every cluster with caches due."""
-    return ScheduledJob("cache-expiry", "*/5 * * * *", "UTC", look_through)
+def work(services: Services, session: Session, now: datetime) -> None:
+    """Makes the sweep of every cluster with caches due."""
+    look_through(services.settings(), session, now)
+
+
+job = Job("cache-expiry", "*/5 * * * *", work)

@@ -1,8 +1,16 @@
 """Every morning: finds and reports objects that caches left over in a cluster."""
 
-from bot.schedule import ScheduledJob, Work
+from datetime import datetime
+
+from bot.database.database import Session
+from bot.datasets.leftovers.controller import look_for_orphans
+from bot.services import Services
+from jobs.job import Job
 
 
-def job(look: Work) -> ScheduledJob:
-    """The job; `look` makes the search of every cluster with caches due."""
-    return ScheduledJob("dataset-orphans", "7 6 * * *", "UTC", look)
+def work(services: Services, session: Session, now: datetime) -> None:
+    """Makes the search of every cluster with caches due."""
+    look_for_orphans(services.settings(), session, now)
+
+
+job = Job("dataset-orphans", "7 6 * * *", work)

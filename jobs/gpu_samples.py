@@ -1,8 +1,16 @@
 """Every minute: records who holds the GPUs, and queries their usage."""
 
-from bot.schedule import ScheduledJob, Work
+from datetime import datetime
+
+from bot.database.database import Session
+from bot.gpus.samples.sampling import sample_all
+from bot.services import Services
+from jobs.job import Job
 
 
-def job(sample: Work) -> ScheduledJob:
-    """The job; `sample` makes every cluster due."""
-    return ScheduledJob("gpu-samples", "* * * * *", "UTC", sample)
+def work(services: Services, session: Session, now: datetime) -> None:
+    """Makes the samples of every cluster due."""
+    sample_all(services.settings(), session, now)
+
+
+job = Job("gpu-samples", "* * * * *", work)

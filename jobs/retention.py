@@ -5,17 +5,18 @@ from datetime import UTC, datetime, timedelta
 from bot import deliveries, holds, schedule
 from bot.database.database import Session
 from bot.reconcile import due
-from bot.schedule import ScheduledJob
+from bot.services import Services
 from bot.slack import documents, messages
 from bot.training.follows import service
 from bot.training.logs import tails
 from bot.training.offers import service as offers
+from jobs.job import Job
 
 _RUNS_KEPT = timedelta(days=30)
 _HOLDS_KEPT = timedelta(days=1)
 
 
-def work(session: Session, now: datetime) -> None:
+def work(_services: Services, session: Session, now: datetime) -> None:
     """Deletes what docs/growth.md lists, so that no table grows without bound."""
     remove(session, now, datetime.now(UTC))
 
@@ -33,4 +34,4 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     schedule.forget_runs(session, now - _RUNS_KEPT)
 
 
-job = ScheduledJob("retention", "*/5 * * * *", "UTC", work)
+job = Job("retention", "*/5 * * * *", work)

@@ -1,6 +1,16 @@
 """Every five minutes: deletes expired snapshots."""
 
-from bot.schedule import ScheduledJob
-from bot.snapshots.snapshots.expiry import expire
+from datetime import datetime
 
-job = ScheduledJob("snapshot-expiry", "*/5 * * * *", "UTC", expire)
+from bot.database.database import Session
+from bot.services import Services
+from bot.snapshots.snapshots.expiry import expire
+from jobs.job import Job
+
+
+def work(_services: Services, session: Session, now: datetime) -> None:
+    """Marks expired snapshots for deletion."""
+    expire(session, now)
+
+
+job = Job("snapshot-expiry", "*/5 * * * *", work)

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 import structlog
 from apscheduler.executors.pool import BasePoolExecutor
@@ -14,7 +13,14 @@ from typing_extensions import override
 from bot.clock import Clock
 from bot.database.database import Database, Session
 from bot.errors import DatabaseError
-from bot.schedule import ScheduledJob, ScheduleEntry, claim_slot, earliest_slot, install
+from bot.schedule import (
+    OwnSchedules,
+    ScheduledJob,
+    ScheduleEntry,
+    claim_slot,
+    earliest_slot,
+    install,
+)
 from bot.threads import EssentialThread, Workers
 
 log = structlog.get_logger()
@@ -23,20 +29,6 @@ _LOOK_SECONDS = 5
 _JITTER_SECONDS = 1
 _WORKERS = 4
 _LONGEST_LOOK_SECONDS = 600.0
-
-
-class OwnSchedules(Protocol):
-    """Schedules that people set, which can change while the bot runs."""
-
-    name: str
-
-    def is_due(self, session: Session, now: datetime) -> bool:
-        """Whether there is anything to do; asked every few seconds."""
-        ...
-
-    def work(self, session: Session, now: datetime) -> None:
-        """Does what is due; skips what is no longer due."""
-        ...
 
 
 class _Looking(BasePoolExecutor):  # type: ignore[misc]  # it has no types

@@ -15,7 +15,7 @@ import structlog
 from bot import deliveries, people
 from bot.access import Right, UnknownPersonError
 from bot.clock import Clock
-from bot.commands.context import Context, Services
+from bot.commands.context import Context
 from bot.database.columns import WholeNumber
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
@@ -26,6 +26,7 @@ from bot.errors import (
     UserError,
 )
 from bot.masking import holds_a_secret
+from bot.services import Services
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
 from bot.slack.declarations import ButtonVerb

@@ -1,50 +1,83 @@
-"""The controllers, renderers and watch handlers of datasets."""
+"""What the area of datasets brings: its services, controllers, renderers and watch handlers."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from bot.clock import Clock
-from bot.cluster.cluster import Cluster
+from typing_extensions import override
+
+from bot.approvals.context import ApprovalContext
+from bot.areas import Area, Foundations
 from bot.datasets.caches.controller import CacheController
 from bot.datasets.caches.evictions.controller import SweepController, UseEar
+from bot.datasets.caches.keeping.service import KeepingService
+from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.renderer import CacheRenderer
+from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.caches.shares.watching import ShareEar
 from bot.datasets.caches.watching import CacheEar
+from bot.datasets.leftovers.anf import AnfOrphans
+from bot.datasets.leftovers.controller import OrphanController
+from bot.datasets.leftovers.fsx import FsxOrphans
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.renderer import PushRenderer
+from bot.datasets.pushes.service import PushService
 from bot.datasets.pushes.watching import PushEar
+from bot.datasets.reads import DatasetReads
 from bot.datasets.renderer import VersionRenderer
+from bot.datasets.service import DatasetService
+from bot.datasets.usage.service import UsageService
 from bot.datasets.versions.controller import VersionController
 from bot.datasets.versions.watching import SurveyEar
 from bot.reconcile.controller import Controller
-from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
+from bot.volumes.anf import NetAppFiles
 
 
-def controllers(context: ControllerContext, makers: Makers) -> tuple[Controller, ...]:
-    """The controllers; `makers` finds who wrote the files of a push."""
-    return (
-        VersionController(context),
-        CacheController(context),
-        ShareController(context),
-        PushController(context, makers),
-        SweepController(context),
-    )
+class DatasetsArea(Area):
+    """The catalogue of datasets, their caches and pushes; `makers` finds who wrote a push."""
 
+    def __init__(self, on: Foundations, files: NetAppFiles, makers: Makers) -> None:
+        super().__init__(on)
+        self._files = files
+        self._makers = makers
+        self.catalogue = DatasetService(on.settings, on.format_command)
+        self.reads = DatasetReads(on.settings)
+        self.caches = CacheService(on.settings, on.clusters, on.format_command)
+        self.cache_reads = CacheReads(on.database, on.clock, on.clusters)
+        self.keeping = KeepingService(on.settings, on.format_command)
+        self.usage = UsageService(on.settings, on.clusters)
+        self.pushes = PushService(on.settings, on.clusters, on.format_command)
 
-def renderers(clock: Clock) -> tuple[Renderer, ...]:
-    """The renderers of their cards."""
-    return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
+    @override
+    def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
+        context = self.on.reconciling
+        clouds = (
+            FsxOrphans(self.on.database, self.on.settings),
+            AnfOrphans(self.on.database, self._files, self.on.settings),
+        )
+        return (
+            VersionController(context),
+            CacheController(context),
+            ShareController(context),
+            PushController(context, self._makers),
+            SweepController(context),
+            OrphanController(context, clouds),
+        )
 
+    @override
+    def renderers(self) -> Sequence[Renderer]:
+        clock = self.on.clock
+        return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
 
-def ears(clusters: Mapping[str, Cluster]) -> tuple[WatchHandler, ...]:
-    """The watch handlers, which map a changed object to its rows."""
-    return (
-        SurveyEar(clusters),
-        CacheEar(clusters),
-        ShareEar(clusters),
-        PushEar(clusters),
-        UseEar(clusters),
-    )
+    @override
+    def watch_handlers(self) -> Sequence[WatchHandler]:
+        clusters = self.on.clusters
+        return (
+            SurveyEar(clusters),
+            CacheEar(clusters),
+            ShareEar(clusters),
+            PushEar(clusters),
+            UseEar(clusters),
+        )

@@ -1,41 +1,62 @@
-"""Exports the controllers and card renderers of snapshots, restores, schedules and reverts."""
+"""What the area of snapshots brings: its services, controllers, renderers and watch handler."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from bot.approvals import Approvals
+from typing_extensions import override
+
 from bot.approvals.context import ApprovalContext
-from bot.clock import Clock
-from bot.config import Settings
+from bot.areas import Area, Foundations
 from bot.reconcile.controller import Controller
-from bot.reconcile.frame import ControllerContext
+from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
+from bot.snapshots.of_runs import RunSnapshots
 from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.restores.renderer import RestoreRenderer
+from bot.snapshots.restores.service import RestoreService
 from bot.snapshots.reverts.controller import RevertController
 from bot.snapshots.reverts.renderer import RevertRenderer
+from bot.snapshots.reverts.service import RevertService
 from bot.snapshots.schedules.controller import ScheduleController
 from bot.snapshots.schedules.renderer import ScheduleRenderer
+from bot.snapshots.schedules.service import ScheduleService
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.renderer import SnapshotRenderer
+from bot.snapshots.snapshots.service import SnapshotService
+from bot.snapshots.watching import SnapshotEar
 
 
-def controllers(context: ControllerContext, approvals: ApprovalContext) -> tuple[Controller, ...]:
-    """The controllers of this area."""
-    return (
-        SnapshotController(context),
-        RestoreController(context),
-        ScheduleController(context),
-        RevertController(context, approvals),
-    )
+class SnapshotsArea(Area):
+    """Snapshots of PVCs: taken by people, on schedules and for runs, restored and reverted."""
 
+    def __init__(self, on: Foundations) -> None:
+        super().__init__(on)
+        settings, clusters, words = on.settings, on.clusters, on.format_command
+        self.snapshots = SnapshotService(settings, clusters, words)
+        self.schedules = ScheduleService(settings, clusters, words)
+        self.restores = RestoreService(settings, clusters)
+        self.reverts = RevertService(settings, on.access, on.approvals, clusters, words)
+        self.of_runs = RunSnapshots(settings, clusters, on.access)
 
-def renderers(
-    clock: Clock, settings: Callable[[], Settings], approvals: Approvals
-) -> tuple[Renderer, ...]:
-    """The renderers of their cards."""
-    return (
-        SnapshotRenderer(clock),
-        RestoreRenderer(clock),
-        ScheduleRenderer(),
-        RevertRenderer(clock, settings, approvals),
-    )
+    @override
+    def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:
+        context = self.on.reconciling
+        return (
+            SnapshotController(context),
+            RestoreController(context),
+            ScheduleController(context),
+            RevertController(context, deciding),
+        )
+
+    @override
+    def renderers(self) -> Sequence[Renderer]:
+        clock = self.on.clock
+        return (
+            SnapshotRenderer(clock),
+            RestoreRenderer(clock),
+            ScheduleRenderer(),
+            RevertRenderer(clock, self.on.settings, self.on.approvals),
+        )
+
+    @override
+    def watch_handlers(self) -> Sequence[WatchHandler]:
+        return (SnapshotEar(self.on.clusters),)

@@ -141,14 +141,14 @@ def click_go(ctx: Context, value: str) -> Reply:
 
 
 def _of_change(ctx: Context, row_id: str) -> str:
-    return ctx.changes.get(ctx.session, row_id).team
+    return ctx.volumes.changes.get(ctx.session, row_id).team
 
 
 @anf.button(GIVE_BACK, right=Right.ANF_CHANGE, team=_of_change)
 def click_give_back(ctx: Context, row_id: str) -> Reply:
     """Withdraws a change, or reverts it early."""
-    row = ctx.changes.get(ctx.session, row_id)
-    done = ctx.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
+    row = ctx.volumes.changes.get(ctx.session, row_id)
+    done = ctx.volumes.changes.give_back(ctx.session, ctx.caller, row, ctx.now)
     if done.phase == ChangePhase.WITHDRAWN:
         return Reply((plain("Withdrawn. Nothing was changed."),))
     return Reply(
@@ -158,7 +158,7 @@ def click_give_back(ctx: Context, row_id: str) -> Reply:
 
 def _answer(ctx: Context, asked: ChangeButton, *, is_meant: bool) -> Reply:
     """Refuses at once what can be; the rest is read from Azure after the acknowledgement."""
-    changes, of = ctx.changes, _claimed(ctx, asked)
+    changes, of = ctx.volumes.changes, _claimed(ctx, asked)
     changes.check(ctx.session, asked, of)
     if is_meant:
         return _begin(ctx, changes.meant(asked))
@@ -172,14 +172,14 @@ def _answer(ctx: Context, asked: ChangeButton, *, is_meant: bool) -> Reply:
 
 
 def _begin(ctx: Context, asked: ChangeButton) -> Reply:
-    row = ctx.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
+    row = ctx.volumes.changes.begin(ctx.session, ctx.caller, asked, _claimed(ctx, asked), ctx.now)
     return Reply((join("Requested as change ", code(row.number), "."),
                   plain("Its card in this channel shows the progress.")))  # fmt: skip
 
 
 def _claimed(ctx: Context, asked: ChangeButton) -> Claimed:
     _, team = ctx.team(asked.cluster)
-    return ctx.volume_reads.find(team, asked.claim, asked.cluster)[1]
+    return ctx.volumes.reads.find(team, asked.claim, asked.cluster)[1]
 
 
 def _seconds(length: timedelta | None) -> int | None:

@@ -28,10 +28,10 @@ anf = Part("anf")
 def grow(ctx: Context, claim: str, size: str, cluster: str | None) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
     name, found = ctx.team(cluster)
-    ctx.volume_reads.configured()
-    where, mine = ctx.volume_reads.find(found, claim, cluster)
+    ctx.volumes.reads.configured()
+    where, mine = ctx.volumes.reads.find(found, claim, cluster)
     asked = GrowthRequest(team=name, cluster=where, claim=claim, size_bytes=bytes_of(size))
-    growing = ctx.growing
+    growing = ctx.volumes.growths
     growing.check(ctx.session, asked, mine)
 
     def later() -> Reply:
@@ -50,18 +50,18 @@ def click_grow(ctx: Context, value: str) -> Reply:
     """Requests the growth; its card in the channel shows the progress."""
     asked = read(value)
     _, team = ctx.team(asked.cluster)
-    _, mine = ctx.volume_reads.find(team, asked.claim, asked.cluster)
-    ctx.growing.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
+    _, mine = ctx.volumes.reads.find(team, asked.claim, asked.cluster)
+    ctx.volumes.growths.begin(ctx.session, ctx.caller, asked, mine, ctx.now)
     return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_growth(ctx: Context, row_id: str) -> str:
-    return ctx.growing.get(ctx.session, row_id).team
+    return ctx.volumes.growths.get(ctx.session, row_id).team
 
 
 @anf.button(WITHDRAW, right=Right.ANF_CHANGE, team=_of_growth)
 def click_withdraw_growth(ctx: Context, row_id: str) -> Reply:
     """Withdraws a growth that has not started."""
-    row = ctx.growing.get(ctx.session, row_id)
-    ctx.growing.withdraw(ctx.session, ctx.caller, row, ctx.now)
+    row = ctx.volumes.growths.get(ctx.session, row_id)
+    ctx.volumes.growths.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

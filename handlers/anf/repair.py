@@ -27,9 +27,9 @@ anf = Part("anf")
 def repair(ctx: Context, claim: str, *, is_trial: bool, cluster: str | None) -> Reply:
     """Answers with the two writes and a button, once Azure and Trident have answered."""
     name, found = ctx.team(cluster)
-    anf_settings = ctx.volume_reads.configured()
-    where, mine = ctx.volume_reads.find(found, claim, cluster)
-    repairs = ctx.repairs
+    anf_settings = ctx.volumes.reads.configured()
+    where, mine = ctx.volumes.reads.find(found, claim, cluster)
+    repairs = ctx.volumes.repairs
 
     def later() -> Reply:
         return question(repairs.plan(name, where, mine), anf_settings, is_trial=is_trial)
@@ -46,17 +46,17 @@ def _of_plan(_ctx: Context, value: str) -> str:
 @anf.button(GO, right=Right.ANF_REPAIR, team=_of_plan, once=True)
 def click_repair(ctx: Context, value: str) -> Reply:
     """Requests the repair; its card in the channel shows the progress."""
-    ctx.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
+    ctx.volumes.repairs.ask(ctx.session, ctx.caller, read(value), ctx.now)
     return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 
 def _of_repair(ctx: Context, row_id: str) -> str:
-    return ctx.repairs.get(ctx.session, row_id).team
+    return ctx.volumes.repairs.get(ctx.session, row_id).team
 
 
 @anf.button(WITHDRAW, right=Right.ANF_REPAIR, team=_of_repair)
 def click_withdraw_repair(ctx: Context, row_id: str) -> Reply:
     """Withdraws a repair that has not been approved yet."""
-    row = ctx.repairs.get(ctx.session, row_id)
-    ctx.repairs.withdraw(ctx.session, ctx.caller, row, ctx.now)
+    row = ctx.volumes.repairs.get(ctx.session, row_id)
+    ctx.volumes.repairs.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))

@@ -33,7 +33,7 @@ anf = Part("anf")
 def volumes(ctx: Context) -> Reply:
     """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
-    reads = ctx.volume_reads
+    reads = ctx.volumes.reads
     reads.configured()
     is_wide = len(found.reach) > 1
     return Reply(
@@ -50,7 +50,7 @@ def volumes(ctx: Context) -> Reply:
 )
 def pools(ctx: Context) -> Reply:
     """A table of all pools, read from Azure after the acknowledgement."""
-    reads = ctx.volume_reads
+    reads = ctx.volumes.reads
     configured = reads.configured()
     return Reply(
         (plain("Asking Azure for the capacity pools…"),),
@@ -70,7 +70,7 @@ def pools(ctx: Context) -> Reply:
 def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Its card, read from Azure after the acknowledgement."""
     _, found = ctx.team(cluster)
-    reads = ctx.volume_reads
+    reads = ctx.volumes.reads
     configured = reads.configured()
     where, mine = reads.find(found, claim, cluster)
     return Reply(

@@ -112,11 +112,11 @@ def cache(ctx: Context, asked: CacheRequest) -> Reply:
     ctx.team()
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
-    answer = ctx.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
+    answer = ctx.datasets.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
     if isinstance(answer, CacheOffer) and not asked.is_meant:
         return offered(answer)
     if isinstance(answer, CacheOffer):
-        answer = ctx.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
+        answer = ctx.datasets.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
     return told(answer, ctx.words)
 
 
@@ -130,18 +130,18 @@ def click_cache(ctx: Context, value: str) -> Reply:
     plan = read(value)
     if plan.is_boosted:
         ctx.require(Right.ANF_CHANGE)
-    return told(ctx.caches.begin(ctx.session, ctx.caller, plan, ctx.now), ctx.words)
+    return told(ctx.datasets.caches.begin(ctx.session, ctx.caller, plan, ctx.now), ctx.words)
 
 
 def _of_dataset(ctx: Context, dataset_id: str) -> str:
-    return ctx.datasets.get(ctx.session, dataset_id).team
+    return ctx.datasets.catalogue.get(ctx.session, dataset_id).team
 
 
 @dataset.button(RECORD, right=Right.DATASET_VERSION, team=_of_dataset)
 def click_version(ctx: Context, dataset_id: str) -> Reply:
     """Records what a dataset holds now, after a cache found it changed."""
-    found = ctx.datasets.get(ctx.session, dataset_id)
-    row = ctx.datasets.version(ctx.session, ctx.caller, (found, None, ""), ctx.now)
+    found = ctx.datasets.catalogue.get(ctx.session, dataset_id)
+    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, (found, None, ""), ctx.now)
     return Reply(
         (
             join("Recording ", code(row.reference), ". Its objects are listed, not read."),

@@ -108,7 +108,7 @@ dataset = Part("dataset")
 def add(ctx: Context, asked: NewDataset) -> Reply:
     """Adds a dataset; its source is not checked yet."""
     ctx.team()
-    row = ctx.datasets.add(ctx.session, ctx.caller, asked, ctx.now)
+    row = ctx.datasets.catalogue.add(ctx.session, ctx.caller, asked, ctx.now)
     next_step = code(ctx.words(f"dataset version {row.name}"))
     return Reply(
         (
@@ -130,7 +130,9 @@ def list_datasets(ctx: Context) -> Reply:
     """The datasets, each with its newest version."""
     name, _ = ctx.team()
     example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
-    return Reply(card=list_card(name, ctx.datasets.listing(ctx.session, name), example, ctx.now))
+    return Reply(
+        card=list_card(name, ctx.datasets.catalogue.listing(ctx.session, name), example, ctx.now)
+    )
 
 
 @dataset.verb(
@@ -145,9 +147,9 @@ def show(ctx: Context, reference: Reference) -> Reply:
     """The dataset's card, or that of a version."""
     name, _ = ctx.team()
     if reference.version is not None:
-        found = ctx.datasets.find_version(ctx.session, name, reference)
+        found = ctx.datasets.catalogue.find_version(ctx.session, name, reference)
         return Reply(card=version_card(found, around(ctx.session, found), ctx.now))
-    shelf = ctx.datasets.shelf(ctx.session, name, reference.name)
+    shelf = ctx.datasets.catalogue.shelf(ctx.session, name, reference.name)
     return Reply(card=dataset_card(shelf, ctx.words(f"dataset version {reference.name}"), ctx.now))
 
 
@@ -164,8 +166,8 @@ def show(ctx: Context, reference: Reference) -> Reply:
 @dataset.option("--note", default="", help="What is new in this version")
 def version(ctx: Context, of: str, name: str | None, note: str) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
-    found = ctx.datasets.find(ctx.session, ctx.team()[0], of)
-    row = ctx.datasets.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
+    found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], of)
+    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
     return Reply(
         (
             join("Recording ", code(row.reference), ". Its objects are listed, not read."),
@@ -186,14 +188,16 @@ def version(ctx: Context, of: str, name: str | None, note: str) -> Reply:
 def diff(ctx: Context, before: Reference, after: Reference) -> Reply:
     """Compares two versions by their manifests, after the acknowledgement."""
     name, _ = ctx.team()
-    old, new = (ctx.datasets.find_version(ctx.session, name, each) for each in (before, after))
+    old, new = (
+        ctx.datasets.catalogue.find_version(ctx.session, name, each) for each in (before, after)
+    )
     if old.id == new.id:
         example = ctx.words("dataset diff chest-xray@v2 chest-xray@v3")
         raise UsageError(
             f"{before.spelled} and {after.spelled} are the same version.",
             f"Name two different versions, for example `{example}`.",
         )
-    reads = ctx.dataset_reads
+    reads = ctx.datasets.reads
     return Reply(
         (join("Comparing ", code(old.reference), " with ", code(new.reference), "…"),),
         later=lambda: Reply(card=difference_card(old, new, reads.differences(old, new))),
@@ -211,8 +215,8 @@ def diff(ctx: Context, before: Reference, after: Reference) -> Reply:
 @dataset.argument("name", DatasetName(), help="Dataset")
 def remove(ctx: Context, name: str) -> Reply:
     """Removes a dataset, and says how to add it again."""
-    found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
-    row = ctx.datasets.remove(ctx.session, ctx.caller, found, ctx.now)
+    found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], name)
+    row = ctx.datasets.catalogue.remove(ctx.session, ctx.caller, found, ctx.now)
     undo = code(ctx.words(f"dataset add {row.name} {row.source} --store {row.store}"))
     return Reply(
         (

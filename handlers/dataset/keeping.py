@@ -58,8 +58,8 @@ def evict(
 ) -> Reply:
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
-    ctx.keeping.refuse_evicting(ctx.caller, cache)
-    reads, words, now = ctx.cache_reads, ctx.words, ctx.now
+    ctx.datasets.keeping.refuse_evicting(ctx.caller, cache)
+    reads, words, now = ctx.datasets.cache_reads, ctx.words, ctx.now
     return Reply(
         (join("Checking what needs ", code(cache.reference), "…"),),
         later=lambda: answers.question(cache, reads.consequence(cache), words, now),
@@ -113,7 +113,9 @@ def unpin(
 ) -> Reply:
     """Whose pins were removed."""
     cache = _chosen(ctx, reference, storage_class)
-    people = ctx.keeping.unpin(ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now)
+    people = ctx.datasets.keeping.unpin(
+        ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now
+    )
     return answers.unpinned(cache, people)
 
 
@@ -136,7 +138,9 @@ def extend(
 ) -> Reply:
     """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
-    return answers.extended(ctx.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now))
+    return answers.extended(
+        ctx.datasets.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now)
+    )
 
 
 @dataset.verb(
@@ -156,7 +160,7 @@ def touch(
 ) -> Reply:
     """Until when the cache is kept."""
     cache = _chosen(ctx, reference, storage_class)
-    return answers.extended(ctx.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
+    return answers.extended(ctx.datasets.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
 
 
 @dataset.verb(
@@ -171,15 +175,15 @@ def touch(
 @dataset.argument("time", KeepTime(), help="How long, off, or default")
 def keep(ctx: Context, name: str, time: int) -> Reply:
     """How long caches of the dataset are kept, existing ones included."""
-    found = ctx.datasets.find(ctx.session, ctx.team()[0], name)
+    found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], name)
     seconds = None if time < 0 else time
-    there = ctx.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
+    there = ctx.datasets.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
     return answers.kept(found, seconds, len(there))
 
 
 def _of_cache(ctx: Context, value: str) -> str | None:
     """The cache's team for its members; others use it as the team that they act for here."""
-    team = ctx.keeping.team_of(ctx.session, row_of(value))
+    team = ctx.datasets.keeping.team_of(ctx.session, row_of(value))
     here, access = ctx.caller.team, ctx.services.access
     if team is None or here in {None, team}:
         return team or here
@@ -191,7 +195,9 @@ def _of_cache(ctx: Context, value: str) -> str | None:
 def click_evict(ctx: Context, cache_id: str) -> Reply:
     """Evicts the cache that the question or the notice was about."""
     cache = _cache(ctx, cache_id)
-    return answers.leaving(ctx.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words)
+    return answers.leaving(
+        ctx.datasets.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words
+    )
 
 
 @dataset.button(EXTEND, right=Right.DATASET_PIN, team=_of_cache)
@@ -199,7 +205,7 @@ def click_extend(ctx: Context, value: str) -> Reply:
     """Extends the cache until the moment in the button."""
     cache = _cache(ctx, value)
     until = moment_of(value)
-    extended = ctx.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
+    extended = ctx.datasets.keeping.extend_until(ctx.session, ctx.caller, cache, until, ctx.now)
     return answers.extended(extended)
 
 
@@ -211,14 +217,14 @@ def click_pin(ctx: Context, value: str) -> Reply:
 
 
 def _pinned(ctx: Context, cache: Cache, asked: Pinning) -> Reply:
-    row = ctx.keeping.pin(ctx.session, ctx.caller, cache, asked, ctx.now)
+    row = ctx.datasets.keeping.pin(ctx.session, ctx.caller, cache, asked, ctx.now)
     return answers.pinned(row, asked.until, ctx.words)
 
 
 def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Cache:
-    return ctx.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+    return ctx.datasets.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
 
 
 def _cache(ctx: Context, value: str) -> Cache:
     """The cache that the value of a button begins with."""
-    return ctx.keeping.get(ctx.session, ctx.caller, row_of(value))
+    return ctx.datasets.keeping.get(ctx.session, ctx.caller, row_of(value))

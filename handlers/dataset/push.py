@@ -105,8 +105,8 @@ def push(ctx: Context, asked: PushArguments) -> Reply:
         team=ctx.team()[0],
     )
     if asked.is_meant:
-        return begun(ctx.pushes.begin(ctx.session, ctx.caller, wish, ctx.now))
-    return offered(ctx.pushes.ask(ctx.session, ctx.caller, wish))
+        return begun(ctx.datasets.pushes.begin(ctx.session, ctx.caller, wish, ctx.now))
+    return offered(ctx.datasets.pushes.ask(ctx.session, ctx.caller, wish))
 
 
 def _of_wish(_ctx: Context, value: str) -> str:
@@ -116,16 +116,16 @@ def _of_wish(_ctx: Context, value: str) -> str:
 @dataset.button(CONFIRM, right=Right.DATASET_PUSH, team=_of_wish, once=True)
 def click_push(ctx: Context, value: str) -> Reply:
     """Starts the push that the card described."""
-    return begun(ctx.pushes.begin(ctx.session, ctx.caller, read(value), ctx.now))
+    return begun(ctx.datasets.pushes.begin(ctx.session, ctx.caller, read(value), ctx.now))
 
 
 def _of_push(ctx: Context, push_id: str) -> str:
-    return ctx.pushes.get(ctx.session, push_id).team
+    return ctx.datasets.pushes.get(ctx.session, push_id).team
 
 
 @dataset.button(STOP, right=Right.DATASET_PUSH, team=_of_push)
 def click_stop(ctx: Context, push_id: str) -> Reply:
     """Stops a push."""
-    found = ctx.pushes.get(ctx.session, push_id)
-    row = ctx.pushes.stop(ctx.session, ctx.caller, found, ctx.now)
+    found = ctx.datasets.pushes.get(ctx.session, push_id)
+    row = ctx.datasets.pushes.stop(ctx.session, ctx.caller, found, ctx.now)
     return Reply((plain(f"Stopping the push of {row.source} to {row.target}."),))

@@ -21,7 +21,9 @@ dataset = Part("dataset")
 def usage(ctx: Context) -> Reply:
     """What is committed, filled and free."""
     sees_all = Role.ADMIN in ctx.caller.roles
-    found = ctx.usage.usage(ctx.session, None if sees_all else ctx.caller.team or "", ctx.now)
+    found = ctx.datasets.usage.usage(
+        ctx.session, None if sees_all else ctx.caller.team or "", ctx.now
+    )
     may_clean = ctx.caller.may(Right.DATASET_CLEAN)
     return Reply(card=usage_card(found, ctx.now, may_clean=may_clean))
 
@@ -29,7 +31,7 @@ def usage(ctx: Context) -> Reply:
 @dataset.button(REMOVE, right=Right.DATASET_CLEAN, team=of_no_team)
 def click_remove(ctx: Context, orphan_id: str) -> Reply:
     """Requests the deletion of a leftover object."""
-    orphan = ctx.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
+    orphan = ctx.datasets.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     return Reply(
         (

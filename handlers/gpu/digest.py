@@ -139,10 +139,10 @@ def digest(ctx: Context, asked: DigestOptions) -> Reply:
             "Add a channel, for example `--channel #gpu-daily`.",
         )
     if asked.what == "off":
-        ctx.digests.turn_off(ctx.session, ctx.caller, where, ctx.now)
+        ctx.gpus.digests.turn_off(ctx.session, ctx.caller, where, ctx.now)
         return Reply((join("GPU digests for ", channel(where), " are off."),))
     change = Change(asked.at, asked.zone, asked.weekly, asked.daily, asked.sections)
-    plans = ctx.digests.choose(ctx.session, ctx.caller, where, change, ctx.now)
+    plans = ctx.gpus.digests.choose(ctx.session, ctx.caller, where, change, ctx.now)
     lines = [_told(plan) for plan in plans]
     return Reply((*lines, plain("If I am not in the channel yet, invite me.")))
 
@@ -163,13 +163,13 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
             f"Choose one, for example `{ctx.words('gpu digest --dm')}`.",
         )
     if asked.dm:
-        ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
+        ctx.gpus.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
         return Reply((plain("Sending the digest as a direct message."),))
     if asked.post:
         ctx.require(Right.GPU_DIGEST_POST)
-        ctx.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
+        ctx.gpus.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
         return Reply((plain("Posting the digest here."),))
-    read = ctx.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
+    read = ctx.gpus.digests.show(ctx.session, ctx.caller, wanted, ctx.now)
     return Reply((plain("Calculating GPU usage…"),), later=lambda: Reply(card=_alone(ctx, read())))
 
 
@@ -183,7 +183,7 @@ def _alone(ctx: Context, card: Card) -> Card:
 
 
 def _list(ctx: Context) -> Reply:
-    plans = ctx.digests.plans(ctx.session, ctx.now)
+    plans = ctx.gpus.digests.plans(ctx.session, ctx.now)
     if not plans:
         how = code(ctx.words("gpu digest set --channel #gpu-daily --at 09:00"))
         return Reply((plain("No channel has a GPU digest."), join(how, " adds one.")))

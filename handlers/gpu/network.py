@@ -43,5 +43,5 @@ def nccl(ctx: Context, asked: Submission) -> Reply:
     ctx.team()
     nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
     test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)
-    submitted = ctx.training.submit(ctx.session, ctx.caller, test, ctx.now)
+    submitted = ctx.training.runs.submit(ctx.session, ctx.caller, test, ctx.now)
     return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))

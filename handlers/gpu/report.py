@@ -72,7 +72,7 @@ def report(ctx: Context, asked: ReportOptions) -> Reply:
     days = (asked.first or (asked.last or today).replace(day=1), asked.last or today)
     _refuse_bad(days, today)
     question = Question(days_of(days, zone), team, By(asked.by))
-    found = ctx.gpus.report(ctx.session, question, ctx.now)
+    found = ctx.gpus.usage.report(ctx.session, question, ctx.now)
     if asked.csv:
         return Reply(card=csv_card(found))
     return Reply(card=report_card(found, ctx.again("--csv")))

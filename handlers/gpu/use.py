@@ -29,7 +29,7 @@ gpu = Part("gpu")
 )
 def status(ctx: Context) -> Reply:
     """Allocation and usage of the clusters and of every team, each figure with its age."""
-    return Reply(card=status_card(ctx.gpus.status(ctx.session), ctx.now))
+    return Reply(card=status_card(ctx.gpus.usage.status(ctx.session), ctx.now))
 
 
 @gpu.verb(
@@ -40,7 +40,7 @@ def status(ctx: Context) -> Reply:
 )
 def nodes(ctx: Context) -> Reply:
     """The nodes with GPUs, from the watch cache."""
-    found, clusters = ctx.gpus.nodes(ctx.session)
+    found, clusters = ctx.gpus.usage.nodes(ctx.session)
     return Reply(card=nodes_card(found, age_of(clusters)))
 
 
@@ -63,7 +63,7 @@ def nodes(ctx: Context) -> Reply:
 def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
     """The top runs of the team, or of all teams for admins."""
     mine = whose(ctx, everybody=everybody)
-    found = ctx.gpus.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
+    found = ctx.gpus.usage.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
     whole = ctx.words(shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team)))
     return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length, whole))
 
@@ -78,7 +78,7 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
 @gpu.option("--all", "everybody", flag=True, help="Every team (admins only)")
 def idle(ctx: Context, *, everybody: bool) -> Reply:
     """The idle runs of the team, or of all teams for admins."""
-    found = ctx.gpus.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
+    found = ctx.gpus.usage.idle(ctx.session, whose(ctx, everybody=everybody), ctx.now)
     asked = any(each.measures_gpus for each in ctx.settings.clusters.values())
     unknown = "GPU activity is unknown: no cluster has a source of GPU metrics."
     return Reply(card=idle_card(found, "" if asked else unknown, ctx.now))
@@ -94,27 +94,27 @@ def idle(ctx: Context, *, everybody: bool) -> Reply:
 @gpu.argument("run", RunReference(), help="The run")
 def show(ctx: Context, run: Reference) -> Reply:
     """GPU-hours, usage and memory of one run."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    return Reply(card=life_card(ctx.gpus.life(ctx.session, found, ctx.now)))
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
+    return Reply(card=life_card(ctx.gpus.usage.life(ctx.session, found, ctx.now)))
 
 
 @gpu.button(SNOOZE, right=Right.RUN_STOP, team=of_run, anywhere=True)
 def click_snooze(ctx: Context, run_id: str) -> Reply:
     """Snoozes the notices and the stop of an idle run for four hours."""
-    run = ctx.training.get(ctx.session, run_id)
-    until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
+    run = ctx.training.runs.get(ctx.session, run_id)
+    until = ctx.training.idling.keep(ctx.session, ctx.caller, run, ctx.now)
     said = plain(". It is left alone and not listed as idle until ")
     return Reply((join("Snoozed ", code(run.reference), said, when(until), "."),))
 
 
 def _of_series(ctx: Context, series_id: str) -> str | None:
-    return ctx.gpus.team_of(ctx.session, series_id)
+    return ctx.gpus.usage.team_of(ctx.session, series_id)
 
 
 @gpu.button(MINE, right=Right.RUN_SUBMIT, team=_of_series, anywhere=True, repeats=True)
 def click_mine(ctx: Context, series_id: str) -> Reply:
     """Records the caller as the owner of a workload that was not started by the bot."""
-    series = ctx.gpus.claim(ctx.session, ctx.caller, series_id, ctx.now)
+    series = ctx.gpus.usage.claim(ctx.session, ctx.caller, series_id, ctx.now)
     return Reply((join("Recorded you as the owner of ", code(series.name), "."),))
 
 

@@ -24,18 +24,20 @@ def click_unsaved(ctx: Context, value: str) -> Reply:
 
 
 def _of_revert(ctx: Context, row_id: str) -> str:
-    return ctx.reverts.get(ctx.session, row_id).team
+    return ctx.snapshots.reverts.get(ctx.session, row_id).team
 
 
 @snapshot.button(CANCEL, right=Right.SNAPSHOT_RESTORE, team=_of_revert)
 def click_cancel(ctx: Context, row_id: str) -> Reply:
     """Cancels the revert of a card."""
-    row = ctx.reverts.get(ctx.session, row_id)
-    return answers.cancelling(ctx.reverts.cancel(ctx.session, ctx.caller, row, ctx.now))
+    row = ctx.snapshots.reverts.get(ctx.session, row_id)
+    return answers.cancelling(ctx.snapshots.reverts.cancel(ctx.session, ctx.caller, row, ctx.now))
 
 
 def _asked(ctx: Context, value: str, *, saves: bool) -> Reply:
     row_id, _, why = value.partition(":")
-    row = ctx.snapshots.get(ctx.session, row_id)
-    offer = ctx.reverts.offer(ctx.session, ctx.caller, row, why)
-    return answers.asked(ctx.reverts.ask(ctx.session, ctx.caller, offer, ctx.now, saves=saves))
+    row = ctx.snapshots.snapshots.get(ctx.session, row_id)
+    offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, why)
+    return answers.asked(
+        ctx.snapshots.reverts.ask(ctx.session, ctx.caller, offer, ctx.now, saves=saves)
+    )

@@ -42,7 +42,7 @@ class Cron(Text):
 def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     """Answers when they are taken; one card shows all of them."""
     ctx.team()
-    row = ctx.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
+    row = ctx.snapshots.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
     return answers.scheduled(row, following(row), ctx.words)
 
 
@@ -60,22 +60,22 @@ def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
 def unschedule(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Answers what stays, and how to start the schedule again."""
     ctx.team()
-    row = ctx.schedules.find(ctx.session, ctx.caller, claim, cluster)
+    row = ctx.snapshots.schedules.find(ctx.session, ctx.caller, claim, cluster)
     return answers.unscheduled(
-        ctx.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
     )
 
 
 def _of_schedule(ctx: Context, row_id: str) -> str:
-    return ctx.schedules.get(ctx.session, row_id).team
+    return ctx.snapshots.schedules.get(ctx.session, row_id).team
 
 
 @snapshot.button(UNSCHEDULE, right=Right.SNAPSHOT_CREATE, team=_of_schedule, repeats=True)
 def click_unschedule(ctx: Context, row_id: str) -> Reply:
     """Stops the schedule of a card."""
-    row = ctx.schedules.get(ctx.session, row_id)
+    row = ctx.snapshots.schedules.get(ctx.session, row_id)
     return answers.unscheduled(
-        ctx.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
     )
 
 
@@ -89,5 +89,5 @@ def click_unschedule(ctx: Context, row_id: str) -> Reply:
 def schedules(ctx: Context) -> Reply:
     """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
-    rows = ctx.schedules.listing(ctx.session, name)
-    return answers.schedules(name, rows, ctx.schedules.strangers(name), ctx.words)
+    rows = ctx.snapshots.schedules.listing(ctx.session, name)
+    return answers.schedules(name, rows, ctx.snapshots.schedules.strangers(name), ctx.words)

@@ -119,7 +119,9 @@ snapshot = Part("snapshot")
 def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
-    return replies.taking(ctx.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words)
+    return replies.taking(
+        ctx.snapshots.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words
+    )
 
 
 @snapshot.verb(
@@ -133,9 +135,9 @@ def create(ctx: Context, asked: SnapshotRequest) -> Reply:
 def list_snapshots(ctx: Context, claim: str | None) -> Reply:
     """Answers with a table; snapshots created outside Quartermaster are listed below it."""
     name, _ = ctx.team()
-    rows = ctx.snapshots.listing(ctx.session, name, claim)
-    strangers = ctx.snapshots.strangers(ctx.session, name, claim)
-    others = ctx.schedules.strangers(name)
+    rows = ctx.snapshots.snapshots.listing(ctx.session, name, claim)
+    strangers = ctx.snapshots.snapshots.strangers(ctx.session, name, claim)
+    others = ctx.snapshots.schedules.strangers(name)
     return replies.listed(claim or name, rows, (strangers, others), ctx.words)
 
 
@@ -150,7 +152,7 @@ def list_snapshots(ctx: Context, claim: str | None) -> Reply:
 def show(ctx: Context, name: str) -> Reply:
     """Answers with its card, the PVCs created from it, and what deleting it would lose."""
     row = _find(ctx, name)
-    return replies.shown(*ctx.snapshots.details(ctx.session, row, ctx.now))
+    return replies.shown(*ctx.snapshots.snapshots.details(ctx.session, row, ctx.now))
 
 
 @snapshot.verb(
@@ -165,20 +167,20 @@ def show(ctx: Context, name: str) -> Reply:
 def delete(ctx: Context, name: str) -> Reply:
     """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
-    ctx.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
-    return replies.question(row, ctx.snapshots.lost(ctx.session, row))
+    ctx.snapshots.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
+    return replies.question(row, ctx.snapshots.snapshots.lost(ctx.session, row))
 
 
 def of_snapshot(ctx: Context, value: str) -> str:
     """The team of the snapshot that the value of a button begins with."""
-    return ctx.snapshots.get(ctx.session, value.partition(":")[0]).team
+    return ctx.snapshots.snapshots.get(ctx.session, value.partition(":")[0]).team
 
 
 @snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE, team=of_snapshot, repeats=True)
 def click_delete(ctx: Context, row_id: str) -> Reply:
     """Deletes the snapshot of a card or a question."""
-    row = ctx.snapshots.get(ctx.session, row_id)
-    return replies.leaving(ctx.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
+    row = ctx.snapshots.snapshots.get(ctx.session, row_id)
+    return replies.leaving(ctx.snapshots.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
 
 
 @snapshot.verb(
@@ -196,7 +198,7 @@ def click_delete(ctx: Context, row_id: str) -> Reply:
 def pin(ctx: Context, name: str, reason: str, time: timedelta) -> Reply:
     """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
-    row = ctx.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
+    row = ctx.snapshots.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
     return replies.pinned(row, asked.until, ctx.words)
 
 
@@ -213,7 +215,7 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta) -> Reply:
 def unpin(ctx: Context, name: str, *, everybody: bool) -> Reply:
     """Answers whose pins were removed."""
     row = _find(ctx, name)
-    service = ctx.snapshots
+    service = ctx.snapshots.snapshots
     people = service.unpin(ctx.session, ctx.caller, row, everybody=everybody, now=ctx.now)
     return replies.unpinned(row, people)
 
@@ -244,22 +246,24 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
     if asked.is_in_place:
         _refuse_mixed(asked)
         row = _find(ctx, asked.snapshot)
-        offer = ctx.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
+        offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
         return offered(offer, ctx.now)
     wish = restoring.RestoreRequest(
         asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only
     )
     row = _find(ctx, asked.snapshot)
     target = _member(ctx, asked.to) if asked.to else None
-    made = ctx.restoring.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
+    made = ctx.snapshots.restores.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
     return replies.restoring(made)
 
 
 @snapshot.button(RESTORE, right=Right.SNAPSHOT_RESTORE, team=of_snapshot)
 def click_restore(ctx: Context, row_id: str) -> Reply:
     """Restores the snapshot of a card to a new PVC."""
-    row = ctx.snapshots.get(ctx.session, row_id)
-    made = ctx.restoring.restore(ctx.session, ctx.caller, row, restoring.RestoreRequest(), ctx.now)
+    row = ctx.snapshots.snapshots.get(ctx.session, row_id)
+    made = ctx.snapshots.restores.restore(
+        ctx.session, ctx.caller, row, restoring.RestoreRequest(), ctx.now
+    )
     return replies.restoring(made)
 
 
@@ -281,7 +285,9 @@ def clone(ctx: Context, asked: Cloning) -> Reply:
     """Answers with the PVC's name; its card shows the progress."""
     ctx.team()
     wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
-    made = ctx.restoring.clone(ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster)
+    made = ctx.snapshots.restores.clone(
+        ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster
+    )
     return replies.restoring(made)
 
 
@@ -303,4 +309,4 @@ def _member(ctx: Context, team: str) -> Caller:
 
 
 def _find(ctx: Context, name: str) -> Snapshot:
-    return ctx.snapshots.find(ctx.session, ctx.team()[0], name)
+    return ctx.snapshots.snapshots.find(ctx.session, ctx.team()[0], name)

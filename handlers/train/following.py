@@ -23,7 +23,9 @@ def follow_log(ctx: Context, found: Run | ExternalWorkload, wish: LogWish) -> Re
         raise UsageError(
             f"`--follow` cannot be combined with `{other}`: {why}.", f"Use only one: `{example}`."
         )
-    row = ctx.follows.follow(ctx.session, ctx.caller, found, (wish.pod, wish.lines), ctx.now)
+    row = ctx.training.follows.follow(
+        ctx.session, ctx.caller, found, (wish.pod, wish.lines), ctx.now
+    )
     return Reply(
         (
             join("Following the log of ", code(found.reference), " in your direct messages, where"

@@ -10,12 +10,12 @@ train = Part("train")
 
 
 def _of_offer(ctx: Context, offer_id: str) -> str:
-    return ctx.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now).team
+    return ctx.training.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now).team
 
 
 @train.button(CONFIRM, right=Right.RUN_SUBMIT, team=_of_offer, repeats=True)
 def click_cache_and_run(ctx: Context, offer_id: str) -> Reply:
     """Creates the missing caches of a run and submits it, or neither."""
-    offer = ctx.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now)
+    offer = ctx.training.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now)
     ctx.require(Right.DATASET_CACHE)
-    return accepted(ctx.offers.accept(ctx.session, ctx.caller, offer, ctx.now), ctx.words)
+    return accepted(ctx.training.offers.accept(ctx.session, ctx.caller, offer, ctx.now), ctx.words)

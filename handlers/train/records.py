@@ -21,7 +21,7 @@ train = Part("train")
 @train.argument("run", RunReference(), help="Run")
 def export(ctx: Context, run: Reference) -> Reply:
     """The record without secrets, visible only to the caller."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
     return Reply(card=export_card(found, times, ctx.now, lineage))
 
@@ -34,7 +34,7 @@ def export(ctx: Context, run: Reference) -> Reply:
 def compare(ctx: Context, runs: tuple[Reference, ...]) -> Reply:
     """A table of the runs; figures of a run that is still live are shown as unknown."""
     name, _ = ctx.team()
-    found = [ctx.training.find(ctx.session, name, each) for each in runs]
+    found = [ctx.training.runs.find(ctx.session, name, each) for each in runs]
     refuse_few(found, ctx.words("train compare lane lane#2"))
     sides = [Side(run, times_of(ctx.session, run, ctx.now)) for run in found]
     return Reply(card=comparison(sides, ctx.settings.training.prices, ctx.now))

@@ -124,7 +124,7 @@ def submit(ctx: Context, asked: Submission) -> Reply:
     presets = presets_of(ctx.settings, ctx.team()[1])
     whole = with_preset(asked, presets, train.verbs["submit"].parameters)
     return started(
-        ctx, ctx.caller, lambda: ctx.training.submit(ctx.session, ctx.caller, whole, ctx.now)
+        ctx, ctx.caller, lambda: ctx.training.runs.submit(ctx.session, ctx.caller, whole, ctx.now)
     )
 
 
@@ -135,10 +135,10 @@ def submit(ctx: Context, asked: Submission) -> Reply:
 def list_runs(ctx: Context) -> Reply:
     """Live runs, external workloads, and the runs that ended last."""
     name, found = ctx.team()
-    runs = ctx.training.listing(ctx.session, name)
-    age = max(map(ctx.training.view_age_seconds, found.reach))
-    silent = ctx.training.silent_clusters(name)
-    card = list_card(name, runs, ctx.training.strangers(name), (ctx.now, age), silent)
+    runs = ctx.training.runs.listing(ctx.session, name)
+    age = max(map(ctx.training.runs.view_age_seconds, found.reach))
+    silent = ctx.training.runs.silent_clusters(name)
+    card = list_card(name, runs, ctx.training.runs.strangers(name), (ctx.now, age), silent)
     older = (plain(f"{runs.left_out} older live runs are not shown."),) if runs.left_out else ()
     return Reply(older, card)
 
@@ -182,7 +182,7 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
         return follow_log(ctx, found, wish)
     if isinstance(found, Run):
         return _log_of(ctx, found, wish)
-    cluster, reads = found.cluster, ctx.training_reads
+    cluster, reads = found.cluster, ctx.training.reads
     return Reply(
         later=lambda: Reply(
             card=log_card(found.name, reads.stranger_log_tail(cluster, found, wish), wish)
@@ -200,7 +200,7 @@ def stop(ctx: Context, run: Reference) -> Reply:
     found = _find(ctx, run)
     if isinstance(found, Run):
         return _stop(ctx, ctx.caller, found)
-    removal = ctx.training.stop_stranger(ctx.session, ctx.caller, found, ctx.now)
+    removal = ctx.training.runs.stop_stranger(ctx.session, ctx.caller, found, ctx.now)
     owner = removal.owner
     whose = f"It belongs to {owner}." if owner else "Its labels name no owner."
     return Reply((join("Stopping ", code(removal.job_name), plain(f". {whose}")),))
@@ -219,7 +219,7 @@ def stop(ctx: Context, run: Reference) -> Reply:
               " the one of its end)")  # fmt: skip
 def resubmit(ctx: Context, run: Reference, from_snapshot: str | None) -> Reply:
     """Submits the run again."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
     if from_snapshot is None:
         return resubmitted(ctx, ctx.caller, found)
     return restarted(ctx, ctx.caller, found, from_snapshot)
@@ -240,46 +240,46 @@ def why(ctx: Context, run: Reference) -> Reply:
 
 def of_run(ctx: Context, value: str) -> str:
     """The team of the run whose id begins the value of a button."""
-    return ctx.training.get(ctx.session, row_of(value)).team
+    return ctx.training.runs.get(ctx.session, row_of(value)).team
 
 
 @train.button("train.logs", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
-    return _log_of(ctx, ctx.training.get(ctx.session, run_id), LogWish(BUTTON_TAIL))
+    return _log_of(ctx, ctx.training.runs.get(ctx.session, run_id), LogWish(BUTTON_TAIL))
 
 
 def _of_follow(ctx: Context, follow_id: str) -> str:
-    return ctx.follows.get(ctx.session, follow_id).team
+    return ctx.training.follows.get(ctx.session, follow_id).team
 
 
 @train.button(UNFOLLOW, right=Right.RUN_READ, team=_of_follow, repeats=True)
 def click_unfollow(ctx: Context, follow_id: str) -> Reply:
     """Stops following the log of the message."""
-    row = ctx.follows.get(ctx.session, follow_id)
-    run = ctx.follows.stop(ctx.session, ctx.caller, row, ctx.now)
+    row = ctx.training.follows.get(ctx.session, follow_id)
+    run = ctx.training.follows.stop(ctx.session, ctx.caller, row, ctx.now)
     return Reply((join("You no longer follow the log of ", code(run.reference), "."),))
 
 
 @train.button("train.stop", right=Right.RUN_STOP, team=of_run, anywhere=True, repeats=True)
 def click_stop(ctx: Context, run_id: str) -> Reply:
     """Stops the card's run, after Slack's confirmation."""
-    return _stop(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
+    return _stop(ctx, ctx.caller, ctx.training.runs.get(ctx.session, run_id))
 
 
 @train.button("train.resubmit", right=Right.RUN_SUBMIT, team=of_run)
 def click_resubmit(ctx: Context, run_id: str) -> Reply:
     """Starts the card's run again."""
-    return resubmitted(ctx, ctx.caller, ctx.training.get(ctx.session, run_id))
+    return resubmitted(ctx, ctx.caller, ctx.training.runs.get(ctx.session, run_id))
 
 
 def _find(ctx: Context, reference: Reference) -> Run | ExternalWorkload:
     """A run of the team, else the external workload of that name."""
     team = ctx.team()[0]
     try:
-        return ctx.training.find(ctx.session, team, reference)
+        return ctx.training.runs.find(ctx.session, team, reference)
     except NotFoundError:
-        stranger = ctx.training.find_stranger(team, reference.name)
+        stranger = ctx.training.runs.find_stranger(team, reference.name)
         if stranger is None or reference.number is not None:
             raise
         return stranger
@@ -294,12 +294,12 @@ def record_card(ctx: Context, run: Run) -> Card:
 
 
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
-    stopped = ctx.training.stop(ctx.session, caller, run, ctx.now)
+    stopped = ctx.training.runs.stop(ctx.session, caller, run, ctx.now)
     again = code(ctx.words(f"train resubmit {stopped.reference}"))
     said = plain(". Its last lines are kept. ")
     return Reply((join("Stopping ", code(stopped.reference), said, again, " starts it again."),))
 
 
 def _log_of(ctx: Context, run: Run, wish: LogWish) -> Reply:
-    reads = ctx.training_reads
+    reads = ctx.training.reads
     return Reply(later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, wish), wish)))

@@ -22,8 +22,8 @@ train = Part("train")
 @train.argument("nodes", WholeNumber(1, 512), help="Number of nodes")
 def scale(ctx: Context, run: Reference, nodes: int) -> Reply:
     """Scales a run; or says why it would have to restart, with a button that does it."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    done = ctx.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
+    done = ctx.training.scaling.scale(ctx.session, ctx.caller, found, nodes, ctx.now)
     if isinstance(done, RestartOffer):
         how = "To change its nodes, it has to wait in its queue again and restart from its last"
         lines = (plain(done.why), plain(f"{how} checkpoint, if it wrote one."))
@@ -37,8 +37,8 @@ def scale(ctx: Context, run: Reference, nodes: int) -> Reply:
 @train.button("train.requeue", right=Right.RUN_STOP, team=of_run)
 def click_requeue(ctx: Context, value: str) -> Reply:
     """Stops the run, and restarts it with the nodes of the button."""
-    run, nodes = ctx.training.get(ctx.session, row_of(value)), count_of(value)
-    ctx.scaling.requeue(ctx.session, ctx.caller, run, nodes, ctx.now)
+    run, nodes = ctx.training.runs.get(ctx.session, row_of(value)), count_of(value)
+    ctx.training.scaling.requeue(ctx.session, ctx.caller, run, nodes, ctx.now)
     said = f". Once it has ended, it starts again on {_nodes(nodes)}."
     return Reply((join("Stopping ", code(run.reference), said),))
 

@@ -26,8 +26,8 @@ train = Part("train")
 @train.argument("run", RunReference(), help="Session")
 def open_session(ctx: Context, run: Reference) -> Reply:
     """Its address with the token, visible only to its owner."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    ctx.sessions.refuse_opening(ctx.caller, found)
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
+    ctx.training.sessions.refuse_opening(ctx.caller, found)
     return _door_of(ctx, found)
 
 
@@ -39,35 +39,39 @@ def open_session(ctx: Context, run: Reference) -> Reply:
 @train.argument("time", Duration(), help="Time to add")
 def extend(ctx: Context, run: Reference, time: timedelta) -> Reply:
     """Extends a session; the answer says until when it runs."""
-    found = ctx.training.find(ctx.session, ctx.team()[0], run)
-    return Reply(extended(ctx.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now)))
+    found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
+    return Reply(
+        extended(ctx.training.sessions.extend(ctx.session, ctx.caller, found, time, ctx.now))
+    )
 
 
 @train.button("train.open", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_open(ctx: Context, run_id: str) -> Reply:
     """How to open the card's session."""
-    run = ctx.training.get(ctx.session, run_id)
-    ctx.sessions.refuse_opening(ctx.caller, run)
+    run = ctx.training.runs.get(ctx.session, run_id)
+    ctx.training.sessions.refuse_opening(ctx.caller, run)
     return _door_of(ctx, run)
 
 
 @train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True, repeats=True)
 def click_extend(ctx: Context, value: str) -> Reply:
     """Extends the session until the moment in the value of the button."""
-    run, until = ctx.training.get(ctx.session, row_of(value)), moment_of(value)
-    return Reply(extended(ctx.sessions.extend_until(ctx.session, ctx.caller, run, until, ctx.now)))
+    run, until = ctx.training.runs.get(ctx.session, row_of(value)), moment_of(value)
+    return Reply(
+        extended(ctx.training.sessions.extend_until(ctx.session, ctx.caller, run, until, ctx.now))
+    )
 
 
 @train.button("train.keep", right=Right.RUN_SUBMIT, team=of_run, anywhere=True)
 def click_keep(ctx: Context, run_id: str) -> Reply:
     """Keeps an idle session for a while."""
-    run = ctx.training.get(ctx.session, run_id)
-    until = ctx.idling.keep(ctx.session, ctx.caller, run, ctx.now)
+    run = ctx.training.runs.get(ctx.session, run_id)
+    until = ctx.training.idling.keep(ctx.session, ctx.caller, run, ctx.now)
     return Reply(
         (join("Keeping ", code(run.reference), ", idle or not, until ", when(until), "."),)
     )
 
 
 def _door_of(ctx: Context, run: Run) -> Reply:
-    reads = ctx.training_reads
+    reads = ctx.training.reads
     return Reply(later=lambda: opened(run, reads.door(run)))

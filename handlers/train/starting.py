@@ -13,12 +13,14 @@ from bot.training.tables import Run
 
 def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
     """Submits a run again, as it was."""
-    return started(ctx, caller, lambda: ctx.training.resubmit(ctx.session, caller, run, ctx.now))
+    return started(
+        ctx, caller, lambda: ctx.training.runs.resubmit(ctx.session, caller, run, ctx.now)
+    )
 
 
 def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
     """Submits a run again from a snapshot; by default the one of its end."""
-    restart = ctx.training.restart
+    restart = ctx.training.runs.restart
     return started(ctx, caller, lambda: restart(ctx.session, caller, run, snapshot, ctx.now))
 
 
@@ -27,5 +29,5 @@ def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Re
     try:
         submitted = submit()
     except UncachedRunError as lacking:
-        return offered(ctx.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.words)
+        return offered(ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.words)
     return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))

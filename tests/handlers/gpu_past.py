@@ -12,6 +12,7 @@ from bot.gpus.minutes import minute_of
 from bot.gpus.samples import keeping
 from bot.gpus.samples.sampling import SampleController
 from bot.gpus.tables import Series, What
+from bot.quotas.engines.registry import Engines
 from bot.slack.parameters import Reference
 from bot.training.tables import Run
 from tests.handlers.office import (
@@ -27,7 +28,8 @@ HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(
 def sample(office: Office) -> None:
     """What the clock does every minute, done now."""
     app = office.application
-    sampler = SampleController(app.database, app.clock, app.settings, app.clusters, app.engines.of)
+    engines = Engines(app.settings, app.clusters)
+    sampler = SampleController(app.database, app.clock, app.settings, app.clusters, engines.of)
     app.database.transaction(sampler.step("default").save)
 
 
@@ -73,7 +75,7 @@ def submitted(office: Office, name: str) -> str:
     office.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
     app = office.application
     found = app.database.read(
-        lambda session: app.training.find(session, "team-a", Reference(name, None))
+        lambda session: app.services.training.runs.find(session, "team-a", Reference(name, None))
     )
     return found.id
 

@@ -217,7 +217,10 @@ def test_work_started_elsewhere_is_listed_and_stopped(office: Office, served: Se
     admitted = Event()
 
     def look(_: Change) -> None:
-        if any(each.is_admitted for each in office.application.training.strangers("team-a")):
+        if any(
+            each.is_admitted
+            for each in office.application.services.training.runs.strangers("team-a")
+        ):
             admitted.set()
 
     office.application.clusters["default"].on_change(look)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,7 +16,7 @@ from bot.datasets.caches.evictions.sweep import CacheUsage, look_through, sweep
 from bot.datasets.caches.tables import SWEEP, Cache, CacheIntent
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.loop import Loop
-from bot.schedule import ScheduleRun
+from bot.schedule import ScheduledJob, ScheduleRun
 from bot.slack.messages import Message
 from jobs import cache_expiry
 from jobs.timetable import Timetable
@@ -69,7 +70,8 @@ def test_a_month_of_sweeps_over_a_clock_change(database: Database) -> None:
     clock, policy = FrozenClock(), settings()
     clock.moment = BEGIN
     database.transaction(lambda session: _cached(session, BEGIN))
-    job = cache_expiry.job(lambda session, now: look_through(policy, session, now))
+    entry = cache_expiry.job
+    job = ScheduledJob(entry.name, entry.cron, "UTC", partial(look_through, policy))
     tables = [Timetable(database, clock, [job]) for _ in range(2)]
     loops = [Loop(database, clock, [Sweeping(clock, policy)]) for _ in range(2)]
     for table in tables:

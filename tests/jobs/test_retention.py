@@ -175,6 +175,9 @@ def test_removing_takes_a_few_rows_at_a_time(database: Database) -> None:
     database.transaction(many)
     left = []
     for _ in range(2):
-        database.transaction(lambda session: retention.work(session, BEGIN + timedelta(days=31)))
+        later = partial(
+            retention.remove, now=BEGIN + timedelta(days=31), real_now=datetime.now(UTC)
+        )
+        database.transaction(later)
         left.append(database.read(lambda session: len(session.exec(select(ScheduleRun)).all())))
     assert left == [500, 0]

@@ -121,7 +121,7 @@ class Bot:
         client = SlackClient(token, self._slack.api, "T0QM")
         anew = Directory(client, app.database, app.clock).read_anew
         self._loop = Loop(app.database, app.clock, app.controllers(anew))
-        self._wakeups = Wakeups(app.database, app.clock, app.ears())
+        self._wakeups = Wakeups(app.database, app.clock, app.watch_handlers())
         for each in app.clusters.values():
             each.on_change(self._wakeups.hear)
         self._sender = Sender(

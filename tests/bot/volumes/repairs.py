@@ -15,9 +15,12 @@ from bot.people import Person
 from bot.reconcile.controller import Controller
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.parts import controllers
+from bot.volumes.changes.controller import VolumeChangeController
+from bot.volumes.growths.controller import GrowthController
+from bot.volumes.pools.controller import PoolController
 from bot.volumes.pools.reads import VolumeReads
 from bot.volumes.repairs.card import RepairRenderer
+from bot.volumes.repairs.controller import RepairController
 from bot.volumes.repairs.plan import RepairPlan
 from bot.volumes.repairs.service import RepairService
 from bot.volumes.repairs.tables import REPAIR, Repair
@@ -52,7 +55,13 @@ class Workshop(Rig):
             self.database, self.clock, self.access, self.approvals, self._read_anew
         )
         deciding = ApprovalController(self.database, self.clock, self.settings, self.approvals)
-        return [*controllers(self.context, people, self.files), deciding]
+        return [
+            PoolController(self.clock, self.files, self.settings, self.clusters),
+            VolumeChangeController(self.context, people, self.files),
+            RepairController(self.context, people, self.files),
+            GrowthController(self.context, people, self.files),
+            deciding,
+        ]
 
     def _read_anew(self, _workspace: str, users: Any, _groups: Any) -> None:
         self.asked_anew.append(tuple(users))

@@ -1,0 +1,72 @@
+"""What the area of training brings: its services, controllers, renderers and watch handler."""
+
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from bot.approvals.context import ApprovalContext
+from bot.areas import Area, Foundations
+from bot.datasets.caches.service import CacheService
+from bot.quotas.engines.registry import Engines
+from bot.reconcile.controller import Controller
+from bot.reconcile.wakeups import WatchHandler
+from bot.slack.messages import Renderer
+from bot.snapshots.of_runs import RunSnapshots
+from bot.training.external.removal import RemovalController
+from bot.training.follows.card import LogFollowRenderer
+from bot.training.follows.controller import LogFollowController
+from bot.training.follows.service import FollowService
+from bot.training.idle.runs import IdleRunService
+from bot.training.idle.service import IdlingService
+from bot.training.logs.reads import LogReads
+from bot.training.offers.service import OfferService
+from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.reads import TrainingReads
+from bot.training.runs.renderer import RemovalRenderer, RunRenderer
+from bot.training.runs.watching import RunEar
+from bot.training.scaling import ScalingService
+from bot.training.service import TrainingService
+from bot.training.sessions.service import SessionService
+
+
+class TrainingArea(Area):
+    """Training runs and sessions, queued by `engines`, with their logs, data and snapshots."""
+
+    def __init__(
+        self, on: Foundations, engines: Engines, snapshots: RunSnapshots, caches: CacheService
+    ) -> None:
+        super().__init__(on)
+        self._engines = engines
+        self._snapshots = snapshots
+        settings, words = on.settings, on.format_command
+        self.runs = TrainingService(settings, engines.get, on.installation, words, snapshots)
+        self.reads = TrainingReads(on.database, on.clusters)
+        self.sessions = SessionService(words)
+        self.follows = FollowService(words)
+        self.idling = IdlingService(settings, self.runs.stop_jobs, words)
+        self.idle_runs = IdleRunService(settings, self.runs.stop_jobs)
+        self.scaling = ScalingService(on.access, self.runs, engines.get, words)
+        self.offers = OfferService(self.runs, caches, words)
+
+    @override
+    def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
+        on = self.on
+        of_runs = RunCollaborators(self._engines.of, self.scaling.again, self._snapshots)
+        logs = LogReads(on.database, on.clusters)
+        return (
+            RunController(on.reconciling, of_runs),
+            RemovalController(on.reconciling),
+            LogFollowController(on.database, on.clock, on.access, logs),
+        )
+
+    @override
+    def renderers(self) -> Sequence[Renderer]:
+        return (
+            RunRenderer(self.on.clock),
+            RemovalRenderer(),
+            LogFollowRenderer(self.on.format_command),
+        )
+
+    @override
+    def watch_handlers(self) -> Sequence[WatchHandler]:
+        return (RunEar(self.on.clusters),)
