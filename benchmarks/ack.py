@@ -20,7 +20,7 @@ from playground.world import World
 Key = tuple[str, str, str]
 
 LATE_MS = 3000.0
-MOST_TIMES_BOLT = 3.0
+MOST_TIMES_BOLT = 4.0
 _RATE = 50.0
 _AT_RATE = f"{_RATE:g}/s"
 _WARMING_UP: Mapping[str, Any] = {"connections": 4, "seconds": 0.5}

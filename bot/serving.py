@@ -107,9 +107,9 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
     desk = Filing(bot.desk, bot.database, bot.clock)
     transport = Transport(
-        settings, secrets, client, desk, _slash_names(bot), bot.database.courtesy.foreground
+        settings, secrets, client, desk, _slash_names(bot), bot.database.gate.foreground
     )
-    parts: list[ServerPart] = [wakeups, *bot.clusters.values(), loop, sender]
+    parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender]
     parts += [bot.timetable, bot.settings]
     health = Health(
         bot.database,

@@ -9,15 +9,15 @@ CODE = ("bot", "handlers", "jobs", "playground")
 ALL = (*CODE, "tests", "benchmarks")
 SAYS_NOTHING = {"base", "common", "helpers", "manager", "misc", "utils"}
 GUARDS = {
+    "bot/database/group_commit.py",  # raised again in the thread that asked for the transaction
     "bot/cluster/watch.py",  # a watch that dies leaves the view to grow old
     "bot/reconcile/loop.py",  # a poison row must not stop the next one
     "bot/reconcile/wakeups.py",  # a change that one area cannot read concerns others too
     "bot/slack/answers.py",  # a read after the acknowledgement ends with a reference too
-    "bot/slack/relay.py",  # a thread outlives its task, and who asked for that is told
+    "bot/slack/reception.py",  # one request that breaks is answered so
     "bot/slack/sender.py",  # nor one message the others
     "bot/slack/sockets.py",  # one connection is followed by another
     "bot/threads.py",  # a thread outlives what one pass raises, and work what other work raises
-    "bot/tried.py",  # kept, and raised anew where the result is asked for
     "bot/commands/dispatcher.py",  # the person reads a reference, the log has the traceback
     "jobs/timetable.py",  # a broken job must not stop the others
 }

@@ -2,8 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -34,7 +34,6 @@ from bot.slack.help import help_reply
 from bot.slack.incoming import Incoming
 from bot.slack.markup import code, join, sentence
 from bot.slack.registry import HelpAsked, Parsed, Registry
-from bot.tried import captured
 
 log = structlog.get_logger()
 
@@ -91,20 +90,7 @@ class CommandDispatcher:
 
     def answer(self, incoming: Incoming) -> Reply | None:
         """The reply for the person alone; None when this delivery was answered before."""
-        return next(self.answers((incoming,)))
-
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        """The reply to each, in order; consecutive writes are committed together."""
-        writes: list[_Question] = []
-        for incoming in incomings:
-            question = captured(partial(self._understood, incoming))
-            if question.exception() is None and question.result().writes:
-                writes.append(question.result())
-                continue
-            yield from self._written(writes)
-            writes = []
-            yield self._guarded(incoming, partial(self._read, question))
-        yield from self._written(writes)
+        return self._guarded(incoming, partial(self._answered, incoming))
 
     def channel_changed(self, channel_id: str) -> None:
         """Queues a look-up of a channel that another company joined or left."""
@@ -114,20 +100,16 @@ class CommandDispatcher:
             deadline=time.monotonic() + ACKNOWLEDGE_SECONDS,
         )
 
-    def _written(self, questions: Sequence[_Question]) -> Iterator[Reply | None]:
-        outcomes = self._database.together(
-            [
-                (partial(self._once, question=each), each.incoming.received + ACKNOWLEDGE_SECONDS)
-                for each in questions
-            ]
-        )
-        for question, outcome in zip(questions, outcomes, strict=True):
-            yield self._guarded(question.incoming, partial(_counted, question.asked, outcome))
-
-    def _read(self, question: "Future[_Question]") -> Reply | None:
-        incoming, asked = question.result().incoming, question.result().asked
-        work = partial(self._reply, incoming=incoming, asked=asked)
-        return _counted(asked, captured(partial(self._database.read, work)))
+    def _answered(self, incoming: Incoming) -> Reply | None:
+        question = self._understood(incoming)
+        incoming, asked = question.incoming, question.asked
+        with _counted(asked):
+            if not question.writes:
+                return self._database.read(partial(self._reply, incoming=incoming, asked=asked))
+            work = partial(self._once, question=question)
+            return self._database.transaction(
+                work, deadline=incoming.received + ACKNOWLEDGE_SECONDS
+            )
 
     def _understood(self, incoming: Incoming) -> _Question:
         try:
@@ -285,19 +267,23 @@ _RECEIVED = Reply((sentence("This was already received. Nothing was done twice."
 _DONE = Reply((sentence("This was already done. Nothing was done twice."),))
 
 
-def _counted(asked: Asked, outcome: "Future[Reply | None]") -> Reply | None:
-    error = outcome.exception()
-    match error:
-        case None:
-            said = "done"
-        case UserError():
-            said = "refused"
-        case QuartermasterError():
-            said = "failed"
-        case _:
-            said = "broken"
-    metrics.COMMANDS.labels(_spoken(asked), said).inc()
-    return outcome.result()
+@contextmanager
+def _counted(asked: Asked) -> Iterator[None]:
+    """Counts the request by how it ends."""
+    ending = "done"
+    try:
+        yield
+    except UserError:
+        ending = "refused"
+        raise
+    except QuartermasterError:
+        ending = "failed"
+        raise
+    except Exception:
+        ending = "broken"
+        raise
+    finally:
+        metrics.COMMANDS.labels(_spoken(asked), ending).inc()
 
 
 def _refuse_secrets(incoming: Incoming) -> None:

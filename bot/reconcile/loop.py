@@ -146,7 +146,7 @@ class Loop:
     def _step(self, held: due.Claim) -> None:
         controller = self._controllers[held.kind]
         try:
-            self._database.courtesy.yield_to_foreground()
+            self._database.gate.yield_to_foreground()
             self._save(held, controller.step(held.id))
         except due.LostClaimError:
             log.info("a step was overtaken", kind=held.kind, row=held.id)

@@ -51,7 +51,7 @@ class Wakeups:
             with self._changed:
                 self._waiting |= found
                 self._changed.notify_all()
-        self._database.courtesy.yield_to_foreground()
+        self._database.gate.yield_to_foreground()
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:

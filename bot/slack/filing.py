@@ -1,7 +1,5 @@
 """Answers too long for a message: sent whole, as a file, to the person who asked."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -31,27 +29,25 @@ _ANSWER = "answer"
 
 
 class Filing:
-    """A desk before which what is too long for a message becomes a file.
+    """A dispatcher whose answers become files where they are too long for a message.
 
     Only who asked sees an answer, so only they are sent its file, by direct message; its row is
     committed before the answer says so.
     """
 
-    def __init__(self, desk: Dispatcher, database: Database, clock: Clock) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: Dispatcher, database: Database, clock: Clock) -> None:
+        self._dispatcher = dispatcher
         self._database = database
         self._clock = clock
 
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        """The reply to each, in order."""
-        asked: deque[Incoming] = deque()
-        for reply in self._desk.answers(_noted(incomings, asked)):
-            incoming = asked.popleft()
-            yield reply and self._filed(incoming, reply, incoming.received + ACKNOWLEDGE_SECONDS)
+    def answer(self, incoming: Incoming) -> Reply | None:
+        """The reply, short enough for a message."""
+        reply = self._dispatcher.answer(incoming)
+        return reply and self._filed(incoming, reply, incoming.received + ACKNOWLEDGE_SECONDS)
 
     def channel_changed(self, channel_id: str) -> None:
-        """Tells the desk."""
-        self._desk.channel_changed(channel_id)
+        """Tells the dispatcher."""
+        self._dispatcher.channel_changed(channel_id)
 
     def _filed(self, incoming: Incoming, reply: Reply, deadline: float | None = None) -> Reply:
         later, card = reply.later, reply.card
@@ -100,12 +96,6 @@ def is_whole(card: Card) -> bool:
     lines = sum(map(len, card.lines)) <= _LONGEST_LINES
     document = len(plain(card.document)) <= LONGEST_DOCUMENT and lines
     return document and len(plain(card.code.rstrip())) <= LONGEST_CODE
-
-
-def _noted(incomings: Iterable[Incoming], asked: "deque[Incoming]") -> Iterator[Incoming]:
-    for incoming in incomings:
-        asked.append(incoming)
-        yield incoming
 
 
 def _told(card: Card, line: Markup) -> Card:

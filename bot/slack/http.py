@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -11,10 +12,9 @@ from typing import Any
 from slack_bolt import BoltRequest, BoltResponse
 
 from bot.slack import metrics
-from bot.slack.incoming import Arrival, Hurry
+from bot.slack.incoming import Arrival, Foreground
 from bot.slack.listeners import ARRIVAL
 from bot.slack.reception import Request
-from bot.slack.relay import BatchExecutor
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -35,20 +35,22 @@ class SlackHttp:
     `body_seconds` to arrive, and only then counts as in progress, so that slow senders do not
     block others.
 
-    `hurry` is entered when a request has fully arrived, until its answer is sent. Requests are
-    answered in `threads`, which `stop` ends.
+    `foreground` is entered when a request has fully arrived, until its answer is sent. Requests
+    are answered in `threads`, which `stop` ends.
     """
 
     def __init__(
         self,
-        threads: BatchExecutor[Request, BoltResponse],
-        foreground: Hurry = nullcontext,
+        threads: Executor,
+        answer: Callable[[Request], BoltResponse],
+        foreground: Foreground = nullcontext,
         *,
         most: int = 128,
         body_seconds: float = 2.0,
     ) -> None:
         self._threads = threads
-        self._hurry = foreground
+        self._respond = answer
+        self._foreground = foreground
         self._most = most
         self._body_seconds = body_seconds
         self._under_way = 0
@@ -81,7 +83,7 @@ class SlackHttp:
     def stop(self) -> None:
         """Answers requests that have arrived; later ones are answered 503."""
         self._stopping = True
-        self._threads.stop()
+        self._threads.shutdown()
 
     async def _take(
         self, body: bytes, headers: dict[str, str], send: Send, received: float
@@ -89,7 +91,7 @@ class SlackHttp:
         arrival = Arrival(received, headers.get(_RETRY_NUMBER, "0") != "0")
         self._under_way += 1
         try:
-            with self._hurry():
+            with self._foreground():
                 await _send(send, await self._answer(body, headers, arrival))
         finally:
             self._under_way -= 1
@@ -97,7 +99,7 @@ class SlackHttp:
 
     async def _answer(self, body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltResponse:
         try:
-            answer = self._threads.submit(partial(_request, body, headers, arrival))
+            answer = self._threads.submit(self._respond, partial(_request, body, headers, arrival))
         except RuntimeError:  # it was stopped while the body was read
             return BoltResponse(status=503)
         return await asyncio.wrap_future(answer)

@@ -1,6 +1,6 @@
 """Requests from Slack, independent of their transport, and the interface that answers them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from bot.slack.card import Reply
 
 Payload = Mapping[str, Any]
-Hurry = Callable[[], AbstractContextManager[None]]
+Foreground = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass
@@ -60,11 +60,8 @@ class Incoming:
 class Dispatcher(Protocol):
     """Answers requests."""
 
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        """The reply that only each person sees, in order, within milliseconds; raises nothing.
-
-        It may take several of `incomings` before it gives the first reply.
-        """
+    def answer(self, incoming: Incoming) -> Reply | None:
+        """The reply that only this person sees, within milliseconds; raises nothing."""
         ...
 
     def channel_changed(self, channel_id: str) -> None:

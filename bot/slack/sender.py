@@ -147,7 +147,7 @@ class Sender:
             if stopping.is_set():
                 return
             self._nudged = False
-        self._database.courtesy.yield_to_foreground()
+        self._database.gate.yield_to_foreground()
         begun = time.perf_counter()
         try:
             pause, is_held = self._pass()
@@ -213,7 +213,7 @@ class Sender:
     def _work(self, job: Job) -> None:
         later = 0.0
         try:
-            self._database.courtesy.yield_to_foreground()
+            self._database.gate.yield_to_foreground()
             self._delivery.carry_out(job)
         except DatabaseError as error:
             log.warning(

@@ -5,7 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,11 +20,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from bot.errors import ChatError
 from bot.slack import metrics
-from bot.slack.incoming import Arrival, Hurry
+from bot.slack.incoming import Arrival, Foreground
 from bot.slack.listeners import ARRIVAL
 from bot.slack.pool import PoolCapacity
 from bot.slack.reception import Request
-from bot.slack.relay import BatchExecutor
 from bot.threads import EssentialThread
 
 log = structlog.get_logger()
@@ -62,23 +61,25 @@ class Sockets:
     """Keeps connections to Slack open and answers the requests they deliver.
 
     A connection that Slack announces to close is replaced first and then read to its end.
-    `issue_url` asks Slack for the address of a new connection; `hurry` is entered from when an
-    envelope has arrived until its answer is out. They are answered in `threads`, which `stop`
+    `issue_url` asks Slack for the address of a new connection; `foreground` is entered when an
+    envelope has arrived, until its answer is out. They are answered in `threads`, which `stop`
     ends.
     """
 
     def __init__(
         self,
-        threads: BatchExecutor[Request, BoltResponse],
+        threads: Executor,
+        answer: Callable[[Request], BoltResponse],
         issue_url: Callable[[], str],
-        foreground: Hurry = nullcontext,
+        foreground: Foreground = nullcontext,
         *,
         wanted: int = 2,
         most: int = 64,
     ) -> None:
         self._threads = threads
         self._issue_url = issue_url
-        self._hurry = foreground
+        self._answer = answer
+        self._foreground = foreground
         self._wanted = wanted
         self._room = PoolCapacity(most)
         self._changed = threading.Condition()
@@ -108,7 +109,7 @@ class Sockets:
             _close(line)
         with self._changed:
             self._changed.wait_for(lambda: not self._lines, patience_seconds)
-        self._threads.stop(drop=True)
+        self._threads.shutdown(cancel_futures=True)
 
     def health(self) -> str | None:
         """The problem if no connection has answered a ping lately, None otherwise."""
@@ -231,12 +232,12 @@ class Sockets:
         end = ExitStack()
         end.callback(self._room.give_back)
         end.callback(arrival.acknowledged)
-        end.enter_context(self._hurry())
+        end.enter_context(self._foreground())
         make = partial(
             BoltRequest, mode="socket_mode", body=envelope["payload"], context={ARRIVAL: arrival}
         )
         try:
-            answer = self._threads.submit(make)
+            answer = self._threads.submit(self._answer, make)
         except RuntimeError:  # it was stopped meanwhile
             end.close()
         else:

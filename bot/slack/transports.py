@@ -3,30 +3,27 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-from slack_bolt import App, BoltResponse
-
 from bot.config import Secrets, Settings
 from bot.errors import ConfigurationError
 from bot.slack.answers import Answers
 from bot.slack.client import SlackClient
 from bot.slack.http import SlackHttp
-from bot.slack.incoming import Dispatcher, Hurry
+from bot.slack.incoming import Dispatcher, Foreground
 from bot.slack.listeners import bolt_app
-from bot.slack.reception import Request, RequestReceiver
-from bot.slack.relay import BatchExecutor
+from bot.slack.reception import RequestReceiver
 from bot.slack.sockets import Sockets
 from bot.slack.web_api import WebApi
-from bot.threads import EssentialThread
+from bot.threads import EssentialThread, Workers
 
-_PATIENCE_SECONDS = 0.02
-_TOGETHER = 8
+_THREADS = 16
+_LONGEST_REQUEST_SECONDS = 120.0
 
 
 class Transport:
-    """Passes requests to the desk, and its replies back.
+    """Passes requests to the dispatcher, and its replies back.
 
-    `hurry` is entered while a request waits for its acknowledgement. `asgi` is the application for
-    /slack/events of the bot's own server, None with Socket Mode.
+    `foreground` is entered while a request waits for its acknowledgement. `asgi` is the
+    application for /slack/events of the bot's own server, None with Socket Mode.
     """
 
     def __init__(
@@ -34,32 +31,35 @@ class Transport:
         settings: Settings,
         secrets: Secrets,
         client: SlackClient,
-        desk: Dispatcher,
+        dispatcher: Dispatcher,
         commands: Sequence[str],
-        foreground: Hurry = nullcontext,
+        foreground: Foreground = nullcontext,
     ) -> None:
         self._answers = Answers(client)
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
-        if settings.slack.transport == "http":
-            app = bolt_app(commands, _signing_secret(secrets), desk.channel_changed)
-            self._relay = self._made_relay(app, desk, settings)
-            self.asgi = SlackHttp(self._relay, foreground)
+        is_http = settings.slack.transport == "http"
+        app = bolt_app(
+            commands, _signing_secret(secrets) if is_http else None, dispatcher.channel_changed
+        )
+        answer = RequestReceiver(app, dispatcher, self._answers).answer
+        self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)
+        if is_http:
+            self.asgi = SlackHttp(self._workers, answer, foreground)
         else:
-            app = bolt_app(commands, None, desk.channel_changed)
             issuer = _issuer(secrets, settings.slack.api_url)
-            self._relay = self._made_relay(app, desk, settings)
-            self._sockets = Sockets(self._relay, issuer, foreground)
+            self._sockets = Sockets(self._workers, answer, issuer, foreground)
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
         """The essential threads of the transport."""
         keeper = self._sockets.threads if self._sockets is not None else ()
-        return (*keeper, *self._relay.threads, *self._answers.threads)
+        return (*keeper, *self._workers.threads, *self._answers.threads)
 
     def start(self) -> None:
         """Starts receiving requests; with HTTP they arrive once `asgi` is served."""
         self._answers.start()
+        self._workers.start()
         if self._sockets is not None:
             self._sockets.start()
 
@@ -79,21 +79,6 @@ class Transport:
     def health(self) -> str | None:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
-
-    def _made_relay(
-        self, app: App, desk: Dispatcher, settings: Settings
-    ) -> BatchExecutor[Request, BoltResponse]:
-        """The threads in which requests are answered.
-
-        With PostgreSQL they wait for the server, so many run at once. With SQLite, requests run one
-        at a time; if one blocks, the next starts, and requests queued meanwhile share a commit.
-        """
-        answers = RequestReceiver(app, desk, self._answers).answers
-        if settings.database.url.startswith("sqlite"):
-            return BatchExecutor(
-                "slack", answers, patience_seconds=_PATIENCE_SECONDS, together=_TOGETHER
-            )
-        return BatchExecutor("slack", answers)
 
 
 def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:

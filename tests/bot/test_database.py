@@ -110,7 +110,7 @@ def test_a_file_locked_elsewhere_is_said(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "rows.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseError) as caught:
-            database.transaction(wake, deadline=time.monotonic())
+            database.transaction(wake, deadline=time.monotonic() + 1)
         other.execute("ROLLBACK")
     assert caught.value.message == "The database was too busy."
     database.transaction(wake)

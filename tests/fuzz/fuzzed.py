@@ -1,6 +1,5 @@
 """The application behind Bolt as Slack reaches it, without a network: what is delivered, judged."""
 
-import itertools
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,12 +45,11 @@ class Listening:
         self._desk = desk
         self.heard: list[tuple[Incoming, Reply | None]] = []
 
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
+    def answer(self, incoming: Incoming) -> Reply | None:
         """What the real desk says."""
-        incomings, kept = itertools.tee(incomings)
-        for incoming, reply in zip(kept, self._desk.answers(incomings), strict=False):
-            self.heard.append((incoming, reply))
-            yield reply
+        reply = self._desk.answer(incoming)
+        self.heard.append((incoming, reply))
+        return reply
 
     def channel_changed(self, channel_id: str) -> None:
         """What the real desk does."""
@@ -119,7 +117,7 @@ class Fuzzed:
         self._desk.heard.clear()
         arrival = Arrival(time.monotonic() + PATIENCE_SECONDS, doubted=act.doubted)
         make = partial(_request, act.payload, arrival)
-        (response,) = self._reception.answers([make])
+        response = self._reception.answer(make)
         changes = self._changes.look()
         self.figures.acts += 1
         self.figures.changes += bool(changes)

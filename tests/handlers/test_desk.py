@@ -162,7 +162,7 @@ def recorded(name: str, team: str) -> str:
 
 def told(office: Office, *incomings: Incoming) -> list[str]:
     """The first line of each answer."""
-    replies = office.application.desk.answers(incomings)
+    replies = map(office.application.desk.answer, incomings)
     return [as_text(reply).splitlines()[0] if reply else "" for reply in replies]
 
 

@@ -65,7 +65,7 @@ def asked(everything: Furnished, row: str, person: str, delivery: str) -> Incomi
 
 
 def told(everything: Furnished, *incomings: Incoming) -> list[str]:
-    replies = everything.office.application.desk.answers(incomings)
+    replies = map(everything.office.application.desk.answer, incomings)
     return [as_text(reply) if reply else "" for reply in replies]
 
 

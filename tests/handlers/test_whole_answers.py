@@ -25,7 +25,7 @@ def says(office: Office, person: str, channel: str, text: str) -> list[str]:
     app = office.application
     name, _, words = text.removeprefix("/").partition(" ")
     incoming = office.incoming(person, channel, command=name, words=words)
-    [reply] = Filing(app.desk, app.database, app.clock).answers((incoming,))
+    reply = Filing(app.desk, app.database, app.clock).answer(incoming)
     assert reply is not None
     return as_text(reply.later() if reply.later else reply).splitlines()
 

@@ -105,7 +105,7 @@ class RunController(RowController[_RunRows]):
     def reconcile(self, row: _RunRows, now: datetime) -> Step:
         run, cluster = row.run, self._cluster(row.run)
         engine = self._engines(run.cluster)
-        yield_to_foreground = self._context.database.courtesy.yield_to_foreground
+        yield_to_foreground = self._context.database.gate.yield_to_foreground
         seen = replace(observe(cluster, engine.runs, run, now), data=row.data)
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(run, seen, now)

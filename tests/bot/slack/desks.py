@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from bot.config import Secrets, Settings
 from bot.http import Pages, Server, application
+from bot.priority import ForegroundGate
 from bot.slack.card import Reply
 from bot.slack.client import SlackClient
 from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
 from bot.slack.transports import Transport
-from bot.turns import ForegroundGate
 from playground.slack.delivery import RequestUrls
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
@@ -51,16 +51,15 @@ class Desk:
         default=lambda incoming: say(f"You said {incoming.words!r}.")
     )
     seen: list[Incoming] = field(default_factory=list)
-    courtesy: ForegroundGate = field(default_factory=ForegroundGate)
+    gate: ForegroundGate = field(default_factory=ForegroundGate)
     channels: list[str] = field(default_factory=list)
 
     def channel_changed(self, channel_id: str) -> None:
         self.channels.append(channel_id)
 
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        for incoming in incomings:
-            self.seen.append(incoming)
-            yield self.reply(incoming)
+    def answer(self, incoming: Incoming) -> Reply | None:
+        self.seen.append(incoming)
+        return self.reply(incoming)
 
 
 def settings_for(slack: Served, **more: object) -> Settings:
@@ -121,7 +120,7 @@ def by_http(slack: Served, desk: Desk, port: int) -> Iterator[Transport]:
 
 
 def _transport(slack: Served, desk: Desk, settings: Settings) -> Transport:
-    secrets, foreground = secrets_of(slack), desk.courtesy.foreground
+    secrets, foreground = secrets_of(slack), desk.gate.foreground
     return Transport(settings, secrets, client_of(slack), desk, COMMANDS, foreground)
 
 

@@ -16,7 +16,6 @@ from bot.slack.card import Reply
 from bot.slack.http import SlackHttp
 from bot.slack.listeners import bolt_app
 from bot.slack.reception import RequestReceiver
-from bot.slack.relay import BatchExecutor
 from tests.bot.slack.desks import COMMANDS, Desk, Gate, by_http, client_of, say
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
@@ -107,7 +106,8 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
     answers = Answers(client_of(slack))
     secret = slack.workspace.credentials.signing_secret
     reception = RequestReceiver(bolt_app(COMMANDS, secret), Desk(reply=answer), answers)
-    asgi = SlackHttp(BatchExecutor("test", reception.answers), most=1)
+    threads = ThreadPoolExecutor(2)
+    asgi = SlackHttp(threads, reception.answer, most=1)
     server = Server(application(Pages(ready={}, slack=asgi)), f"127.0.0.1:{free_port}")
     server.start()
     address = f"http://127.0.0.1:{free_port}/slack/events"

@@ -1,7 +1,7 @@
-"""Requests that wait are answered together, each with what is its own."""
+"""Each request is answered with what is its own, and one that breaks with an error."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -26,13 +26,13 @@ COMMAND = {
 CHECK = {"type": "url_verification", "challenge": "c0ffee"}
 
 
-class PatientDesk:
-    """Takes all that is asked before it says anything; `break` makes what cannot be shown."""
+class EchoDispatcher:
+    """Says what it was asked; `break` makes what cannot be shown."""
 
-    def answers(self, incomings: Iterable[Incoming]) -> Iterator[Reply | None]:
-        for incoming in list(incomings):
-            shown = Reply(lines=(cast("Any", 7),)) if incoming.words == "break" else None
-            yield shown or (say(f"You said {incoming.words}.") if incoming.words else None)
+    def answer(self, incoming: Incoming) -> Reply | None:
+        if incoming.words == "break":
+            return Reply(lines=(cast("Any", 7),))
+        return say(f"You said {incoming.words}.") if incoming.words else None
 
     def channel_changed(self, channel_id: str) -> None:
         """Nothing."""
@@ -42,7 +42,7 @@ class PatientDesk:
 def reception(slack: Served) -> Iterator[RequestReceiver]:
     """Takes what sockets bring, which need no signature."""
     answers = Answers(client_of(slack))
-    yield RequestReceiver(bolt_app(COMMANDS, None), PatientDesk(), answers)
+    yield RequestReceiver(bolt_app(COMMANDS, None), EchoDispatcher(), answers)
     answers.stop()
 
 
@@ -62,7 +62,7 @@ def told(response: BoltResponse) -> tuple[int, str]:
 
 def test_each_is_told_what_is_for_it(reception: RequestReceiver) -> None:
     made = [said("one"), request(CHECK), said("two"), said(""), request(CHECK)]
-    responses = reception.answers(partial(lambda each: each, each) for each in made)
+    responses = [reception.answer(partial(lambda each: each, each)) for each in made]
     assert [told(response) for response in responses] == [
         (200, "You said one."),
         (200, "c0ffee"),
@@ -82,7 +82,7 @@ def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
         partial(said, "break"),
         partial(said, "two"),
     ]
-    assert [told(response) for response in reception.answers(made)] == [
+    assert [told(response) for response in map(reception.answer, made)] == [
         (200, "You said one."),
         (500, ""),
         (500, ""),

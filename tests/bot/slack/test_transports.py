@@ -47,13 +47,13 @@ def test_people_count_as_waiting_until_acknowledged(slack: Served, opened: Open)
     waiting: list[int] = []
 
     def answer(_incoming: object) -> Reply:
-        waiting.append(desk.courtesy._waiting)
+        waiting.append(desk.gate._in_progress)
         return say("Done.")
 
     desk = Desk(reply=answer)
     with opened(desk):
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
-        wait_until(lambda: not desk.courtesy._waiting)
+        wait_until(lambda: not desk.gate._in_progress)
     assert waiting == [1]
 
 

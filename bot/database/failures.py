@@ -1,0 +1,36 @@
+"""Failures of the database as sentences that say whether anything was written."""
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from bot.errors import DatabaseError
+
+_NOTHING_DONE = "Nothing was done. Try again in a moment."
+_CONFLICTS = {"40001", "40P01"}
+
+
+def busy() -> DatabaseError:
+    """No connection or lock could be had in time."""
+    return DatabaseError("The database was too busy.", _NOTHING_DONE)
+
+
+def late() -> DatabaseError:
+    """The work was done after its deadline, and rolled back."""
+    return DatabaseError("This took too long.", _NOTHING_DONE)
+
+
+def failed(error: SQLAlchemyError) -> DatabaseError:
+    """What the driver or SQLAlchemy raised; a lost connection leaves the outcome unknown."""
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return DatabaseError(
+            "The database connection was lost.",
+            "It is unknown whether this was recorded. Check before you repeat it.",
+        )
+    return DatabaseError(f"The database failed ({type(error).__name__}).", _NOTHING_DONE)
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether another writer was first, so that the work is to be repeated."""
+    if not isinstance(error, DBAPIError):
+        return False
+    is_serialization = getattr(error.orig, "sqlstate", None) in _CONFLICTS
+    return is_serialization or "database is locked" in str(error.orig)
