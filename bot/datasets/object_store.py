@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.config import Store
+from bot.datasets.amazon import amazon_session
 from bot.datasets.keys import read_keys
 from bot.datasets.location import Location
 from bot.errors import StorageError
@@ -57,9 +58,7 @@ class ObjectStore:
             self._client.close()
 
     def _open(self) -> "S3Client":
-        # Importing boto3 takes a third of a second, so it is imported only when needed.
-        import boto3  # noqa: PLC0415 - see above
-        from botocore.config import Config  # noqa: PLC0415 - as above
+        from botocore.config import Config  # noqa: PLC0415 - a third of a second, when needed
 
         store = self._store
         config = Config(
@@ -71,7 +70,7 @@ class ObjectStore:
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        return boto3.session.Session(**self._keys()).client(
+        return amazon_session(**self._keys()).client(
             "s3",
             endpoint_url=store.endpoint,
             region_name=store.region,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.config import FsxService
+from bot.datasets.amazon import amazon_session
 from bot.datasets.fsx.answers import (
     Association,
     FileSystem,
@@ -139,9 +140,7 @@ class Fsx:
             self._client.close()
 
     def _open(self) -> "FSxClient":
-        # Importing boto3 takes a third of a second, so it is imported only when needed.
-        import boto3  # noqa: PLC0415 - see above
-        from botocore.config import Config  # noqa: PLC0415 - as above
+        from botocore.config import Config  # noqa: PLC0415 - a third of a second, when needed
 
         config = Config(
             connect_timeout=CONNECT_SECONDS,
@@ -150,7 +149,7 @@ class Fsx:
             retries={"mode": "standard", "total_max_attempts": 1},
         )
         keys = read_keys(self._service.credentials, "FSx", _SETTING)
-        return boto3.session.Session(**keys).client(
+        return amazon_session(**keys).client(
             "fsx",
             endpoint_url=self._service.endpoint,
             region_name=self._service.region,
