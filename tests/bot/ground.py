@@ -15,8 +15,11 @@ from bot.access import Access, Caller
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
+from bot.cluster.resources import Resource
+from bot.cluster.view import Change, Store
 from bot.config import Settings
 from bot.database.database import Database, Session
+from bot.errors import ClusterError
 from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
@@ -107,6 +110,7 @@ class Ground:
         self.cluster = Cluster("default", connection, INSTALLATION)
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
+        self._states: dict[Store[Any], object] = {}
 
     def settings(self) -> Settings:
         return self.policy
@@ -127,6 +131,39 @@ class Ground:
     @abstractmethod
     def look(self) -> None:
         """Sees the cluster as it is, and wakes what that concerns."""
+
+    def refresh(self, resource: Resource[Any], selector: str = "") -> list[Change]:
+        """How a resource differs from what the view knew; not asked where nothing changed."""
+        store, state = self.cluster.view.store(resource), self.state_of(resource)
+        if self._states.get(store) == state:
+            if not store.absent:
+                store.prove()
+            return []
+        try:
+            different = store.replace(self.cluster.list(resource, labels=selector))
+        except ClusterError as error:
+            if error.reason != "NotServed":
+                raise
+            different, store.absent = [], True
+        else:
+            store.absent = False
+            store.prove()
+        self._states[store] = state
+        return [Change("default", resource, kind, each) for kind, each in different]
+
+    def state_of(self, resource: Resource[Any]) -> object:
+        """The kind as it is served, and the last change of an object of it."""
+        inside = self.world.inside
+        with inside.lock:
+            kind = inside.kinds.find(resource.group, resource.plural)
+            history = inside.store.history[kind.qualified] if kind else None
+            return kind, history[-1].version if history else None
+
+    def forget_view(self) -> None:
+        """Has the view see every object as new, as in a new process."""
+        for store in self._states:
+            store.replace([])
+        self._states.clear()
 
     def run(self) -> None:
         """Takes every step that is due now, and what follows from it at once."""

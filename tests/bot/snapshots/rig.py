@@ -121,10 +121,7 @@ class Rig(Ground):
     def look(self) -> None:
         """Has the view see the cluster as it is, and wakes what that concerns."""
         self.world.settle()
-        changes = []
-        for resource in self.kinds:
-            found = self.cluster.view.store(resource).replace(self.cluster.list(resource))
-            changes += [Change("default", resource, kind, each) for kind, each in found]
+        changes = [change for resource in self.kinds for change in self.refresh(resource)]
         if changes:
             self.do(lambda session: self._hear(session, changes))
 

@@ -8,11 +8,9 @@ from typing_extensions import override
 
 from bot.approvals import Approvals
 from bot.cluster.cluster import WATCHED
-from bot.cluster.resources import Resource
-from bot.cluster.view import Change, Store
+from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
-from bot.errors import ClusterError
 from bot.people import Person
 from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
@@ -83,7 +81,6 @@ class Rig(Ground):
 
     def __init__(self, database: Database, outside: Outside, policy: Settings) -> None:
         super().__init__(database, outside, policy)
-        self._states: dict[Store[Any], object] = {}
         self.engines = Engines(self.settings, self.clusters)
         self.engine = self.engines.of("default")
         approvals = Approvals(self.settings, self.access)
@@ -114,34 +111,8 @@ class Rig(Ground):
     def look(self) -> None:
         """Has the view see the cluster as it is, and wakes what that concerns."""
         self.world.settle()
-        changes = [change for watched in WATCHED.items() for change in self._differences(*watched)]
+        changes = [change for watched in WATCHED.items() for change in self.refresh(*watched)]
         self.do(lambda session: self._wake(session, changes))
-
-    def _differences(self, resource: Resource[Any], selector: str) -> list[Change]:
-        """How a resource differs from what was known; not asked where nothing changed."""
-        store, state = self.cluster.view.store(resource), self._state(resource)
-        found: list[Change] = []
-        if self._states.get(store) != state:
-            try:
-                different = store.replace(self.cluster.list(resource, labels=selector))
-            except ClusterError as error:
-                if error.reason != "NotServed":
-                    raise
-                store.absent = True
-                return []
-            found = [Change("default", resource, kind, each) for kind, each in different]
-            self._states[store] = state
-        store.absent = False
-        store.prove()
-        return found
-
-    def _state(self, resource: Resource[Any]) -> object:
-        """The kind as it is served, and the last change of an object of it."""
-        inside = self.world.inside
-        with inside.lock:
-            kind = inside.kinds.find(resource.group, resource.plural)
-            history = inside.store.history[kind.qualified] if kind else None
-            return kind, history[-1].version if history else None
 
     def forget_due(self) -> None:
         """Has no row be looked at by itself any more."""
@@ -154,9 +125,7 @@ class Rig(Ground):
 
     def see_anew(self) -> None:
         """Has the view see every object as new, as in a new process."""
-        self._states.clear()
-        for resource in WATCHED:
-            self.cluster.view.store(resource).replace([])
+        self.forget_view()
         self.restart()
 
     def submit(self, name: str = "lane", person: str = ALICE, **more: Any) -> str:

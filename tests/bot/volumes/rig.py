@@ -53,7 +53,7 @@ class Rig(Ground):
         """Has the view see the cluster as it is."""
         self.world.settle()
         for resource in KINDS:
-            self.cluster.view.store(resource).replace(self.cluster.list(resource))
+            self.refresh(resource)
 
     def look_at_azure(self) -> None:
         """The slot of the job, and its step."""

@@ -143,9 +143,8 @@ class Boosting(Filling):
     @override
     def view(self) -> None:
         super().view()
-        view = self.cluster.view
-        view.store(PVCS).replace(self.cluster.list(PVCS))
-        view.store(VOLUMES).replace(self.cluster.list(VOLUMES))
+        for resource in (PVCS, VOLUMES):
+            self.refresh(resource)
 
     def boost(self, **more: Any) -> str:
         """Erin has chest-xray@v3 cached with a boost; the id of its row."""

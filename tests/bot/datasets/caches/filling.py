@@ -68,6 +68,7 @@ class Filling(Rig):
         self.allowances: list[Allowance] = []
         self.caches = CacheService(self.settings, self.clusters, self.words)
         self._hears, self._heard = CacheEar(self.clusters), dict[str, str]()
+        self._seen: dict[str, object] = {}
         self.restart()
         self.do(self._catalogue)
         self.others = self.world.list("persistentvolumes")
@@ -133,7 +134,7 @@ class Filling(Rig):
     def view(self) -> None:
         """Takes what a plan looks at into the view, as watches do."""
         view = self.cluster.view
-        view.store(STORAGE_CLASSES).replace(self.cluster.list(STORAGE_CLASSES))
+        self.refresh(STORAGE_CLASSES)
         view.store(ALLOWANCES).replace(self.allowances)
 
     def ask(
@@ -175,6 +176,10 @@ class Filling(Rig):
     def _hear(self, session: Session) -> None:
         kinds: tuple[Resource[Any], ...] = (JOBS, PVCS)
         for resource in kinds:
+            state = self.state_of(resource)
+            if self._seen.get(resource.plural) == state:
+                continue
+            self._seen[resource.plural] = state
             for each in self.cluster.list(resource, "datasets"):
                 if self._heard.get(each.uid) != each.metadata.resource_version:
                     self._heard[each.uid] = each.metadata.resource_version

@@ -138,7 +138,7 @@ class Pushing(Rig):
         kinds: list[Resource[Any]] = [PVCS, VOLUMES, STORAGE_CLASSES]
         kinds += SNAPSHOT_KINDS if self.has_snapshots else ()
         for resource in kinds:
-            self.cluster.view.store(resource).replace(self.cluster.list(resource))
+            self.refresh(resource)
 
     def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> PushOffer:
         """Somebody asks what pushing results:/run-7 to lake/chest-xray does."""
