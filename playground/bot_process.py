@@ -12,14 +12,13 @@ from pathlib import Path
 
 import httpx
 
-from playground.children import die_with_parent
+from playground.children import ROOT, Child, Launch, die_with_parent, launch
 from playground.slack.shapes import Json
 
 START_SECONDS = 180.0  # it takes about one; a busy machine may take long
 STOP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _ANSWER_SECONDS = 5.0
-_ROOT = Path(__file__).parents[1]
 
 
 class BotError(Exception):
@@ -46,9 +45,10 @@ class BotProcess:
     url: str
     log: Path
     environment: Mapping[str, str]
+    launch: Launch = launch
     started_in: list[float] = field(default_factory=list)  # seconds from start to ready
     _was_ready: bool = False
-    _process: asyncio.subprocess.Process | None = None
+    _process: Child | None = None
     _client: httpx.AsyncClient | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -84,7 +84,7 @@ class BotProcess:
             *(sys.executable, "-m", "bot", "manifest", *named),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            env={"PYTHONPATH": str(_ROOT), **self.environment},
+            env={"PYTHONPATH": str(ROOT), **self.environment},
             preexec_fn=die_with_parent,
         )
         printed, _ = await process.communicate()
@@ -185,19 +185,10 @@ class BotProcess:
         except httpx.HTTPError:
             return None
 
-    async def _spawn(self, command: str) -> asyncio.subprocess.Process:
-        with self.log.open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", "bot", command, "--config", str(self.config)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self.config.parent,
-                env={"PYTHONPATH": str(_ROOT), **self.environment},
-                process_group=0,
-                preexec_fn=die_with_parent,
-            )
+    async def _spawn(self, command: str) -> Child:
+        arguments = (command, "--config", str(self.config))
+        environment = {"PYTHONPATH": str(ROOT), **self.environment}
+        return await self.launch(arguments, self.config.parent, environment, self.log)
 
 
 def _read(log: Path) -> list[str]:

@@ -18,6 +18,7 @@ from playground.arm.azure import Azure
 from playground.bot_process import BotProcess, Pulse
 from playground.bucket import WORKER_IMAGE, Bucket
 from playground.changes import Changes
+from playground.children import Launch, launch
 from playground.clock import VirtualClock
 from playground.clusters import cluster_of
 from playground.fsx.service import Fsx
@@ -62,7 +63,8 @@ class WorldError(Exception):
 class Options:
     """Where a world keeps its files and how it is set up; ports 0 mean any free one.
 
-    `template` is a migrated SQLite database to begin with, which saves the migration.
+    `template` is a migrated SQLite database to begin with, which saves the migration; `launch`
+    is how its bots are started.
     """
 
     out: Path
@@ -72,6 +74,7 @@ class Options:
     bots: int = 1
     ports: tuple[int, int, int] = (0, 0, 0)  # control API, Slack, Kubernetes
     template: Path | None = None
+    launch: Launch = launch
 
 
 class _Workspace(Workspace):
@@ -297,7 +300,7 @@ class World:
             **(self.azure.identity() if self.azure is not None else {}),
         }
         log = out / (f"bot-{number + 1}.log" if number else LOG)
-        return BotProcess(config, url, log, environment)
+        return BotProcess(config, url, log, environment, self.options.launch)
 
 
 def _clean(out: Path) -> None:

@@ -9,6 +9,7 @@ from playground.bot_process import BotProcess
 from playground.opening import opened
 from playground.world import DATABASE, Options
 from tests.seeds import world_seed
+from tests.world.forked import forked
 
 
 @pytest.fixture(scope="session")
@@ -29,4 +30,4 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def options(request: pytest.FixtureRequest, template: Path, tmp_path: Path) -> Options:
     """A world in a folder of its own."""
     seed = world_seed(request.config)
-    return Options(tmp_path / "world", template=template, seed=seed)
+    return Options(tmp_path / "world", template=template, seed=seed, launch=forked)

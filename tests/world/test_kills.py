@@ -11,6 +11,7 @@ import pytest
 
 from playground.ledger import Fault
 from playground.world import Options, World
+from tests.world.forked import forked
 from tests.world.telling import played, side_by_side, told
 
 STORY = "kill-matrix"
@@ -59,7 +60,7 @@ async def telling(options: Options, faults: Mapping[Turn, Fault]) -> Told:
 def undisturbed(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Told:
     """The story when nothing is killed."""
     out = tmp_path_factory.mktemp("undisturbed")
-    told = asyncio.run(telling(Options(out, template=template), {}))
+    told = asyncio.run(telling(Options(out, template=template, launch=forked), {}))
     assert len(told.effects) <= MOST_EFFECTS, told.effects
     return told
 
