@@ -8,12 +8,12 @@ PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
 # All tests are shared out among processes, so that what waits in one leaves room for the others.
-ALL_TESTS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
+SHARED := --numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=20
 # Tests on nodes wait most of their time, so two sets of nodes share them; a cluster of yours is one.
-NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile)
+NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -25,7 +25,10 @@ demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 	@$(PYTHON) -m bot playground --headless --scenario first-run
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
-	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),$(ALL_TESTS))
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m "not slow" $(SHARED))
+
+test-long: $(READY) postgres prometheus ## run whole stories with a real bot, and kill it everywhere
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m slow $(SHARED))
 
 fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \

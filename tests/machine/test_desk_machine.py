@@ -371,6 +371,7 @@ def _now() -> Arrival:
     return Arrival(time.monotonic() + PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20_000)
 def test_what_must_never_happen_never_does(
     request: pytest.FixtureRequest, template: Path, runner: Runner, stage: Stage

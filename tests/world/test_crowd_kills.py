@@ -58,6 +58,7 @@ def created(world: World) -> list[str]:
     return [each.about for each in world.ledger.requests if each.name == "create jobs"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("transport", "killed_after"), [("socket", 5), ("http", 20)])
 def test_what_a_crowd_was_told_outlives_a_kill(

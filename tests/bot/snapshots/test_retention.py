@@ -129,6 +129,7 @@ class Year:
             assert len(free) <= self.row.most
 
 
+@pytest.mark.slow
 @settings(
     max_examples=3,
     deadline=None,
