@@ -1,4 +1,4 @@
-# The bot alone: no playground libraries, no build tools, no shell scripts.
+# The bot alone: no playground, no build tools, no shell scripts.
 
 # Debian 12 with Python 3.11 and pip. A mirror of yours: --build-arg BASE=registry.example.com/python:3.11-slim-bookworm
 ARG BASE=python:3.11-slim-bookworm
@@ -17,7 +17,6 @@ COPY README.md LICENSE NOTICE ./
 COPY bot bot
 COPY handlers handlers
 COPY jobs jobs
-COPY playground playground
 RUN uv sync --frozen --no-dev --no-editable
 
 

@@ -85,6 +85,6 @@ ci: ## run all checks that a change must pass
 clean: ## remove .venv and the caches
 	rm -rf .venv .venv-lint .venv-tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-$(READY): pyproject.toml uv.lock scripts/setup.sh
+$(READY): pyproject.toml playground/pyproject.toml uv.lock scripts/setup.sh
 	@sh scripts/setup.sh
 	@touch $(READY)

@@ -88,7 +88,7 @@ def playground(arguments: tuple[str, ...]) -> None:
     if importlib.util.find_spec("playground") is None:
         raise ConfigurationError(
             "The playground is not installed.",
-            "Install it: pip install 'quartermaster[playground]'",
+            "Install it: pip install quartermaster-playground",
         )
     os.execv(sys.executable, [sys.executable, "-m", "playground", *arguments])  # noqa: S606  # our own module
 

@@ -37,5 +37,5 @@ case "$("$uv" --version 2>/dev/null || true)" in
 esac
 echo "Installing the packages of uv.lock into .venv, with $("$python" --version) (the first time takes a minute) ..."
 export UV_PYTHON_DOWNLOADS=never
-"$uv" sync --quiet --frozen --all-extras --python "$python"
+"$uv" sync --quiet --frozen --all-packages --python "$python"
 UV_PROJECT_ENVIRONMENT=.venv-lint "$uv" sync --quiet --frozen --only-group lint --python "$python"

@@ -28,7 +28,6 @@ _SOURCES = (
     "bot",
     "handlers",
     "jobs",
-    "playground",
 )
 _KIND, _STORE, _ARCHIVE = "bot-image", "store", "quartermaster.tar"
 _BASE_NAME, _STAGE_NAME = "localhost/python:3.11", "localhost/quartermaster-build:1"
