@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, cast
 from zoneinfo import ZoneInfo
 
-from apscheduler.triggers.cron import CronTrigger
+from cronsim import CronSim, CronSimError
 from sqlalchemy import CursorResult, func, select, update
 from sqlmodel import Field, Session, SQLModel, col
 
@@ -16,11 +16,7 @@ from bot.errors import UsageError
 
 Work = Callable[[Session, datetime], None]
 
-_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_HOUR = 1
-_DAY, _WEEKDAY = 2, 4
-# More than any clock is ever put forward or back.
-_CHANGE = timedelta(hours=3)
+_DAY, _MONTH, _WEEKDAY = 2, 3, 4
 
 
 class ScheduleEntry(SQLModel, table=True):
@@ -71,31 +67,16 @@ class OwnSchedules(Protocol):
 def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:
     """The first slot of a five-field cron pattern after a moment; UsageError for a bad pattern.
 
-    Where summer time begins or ends, a wall-clock time that is left out or repeated counts once,
-    unless the pattern names every hour.
+    As in Debian's cron, where summer time begins or ends, a wall-clock time that is left out or
+    repeated counts once, unless the minute or the hour begins with `*`.
     """
-    zone = ZoneInfo(time_zone)
-    if cron.split()[_HOUR : _HOUR + 1] == ["*"]:
-        return _next(cron, _trigger(cron, zone), after).astimezone(UTC)
-    trigger, wall = _trigger(cron, UTC), _wall(after, zone) - _CHANGE
-    found: list[datetime] = []
-    while not found or wall - _wall(min(found), zone) <= _CHANGE:
-        wall = _next(cron, trigger, wall)
-        slot = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
-        found += [slot] if slot > after else []
-    return min(found)
-
-
-def _next(cron: str, trigger: CronTrigger, after: datetime) -> datetime:
-    found = trigger.get_next_fire_time(None, after + timedelta(microseconds=1))
+    slots = _parsed(cron, _fields(cron), after.astimezone(ZoneInfo(time_zone)))
+    moments = (slot.astimezone(UTC) for slot in slots)
+    # In a repeated hour the pattern gives the first of the two moments, which may be past.
+    found = next((moment for moment in moments if moment > after), None)
     if found is None:
-        raise UsageError(f"{cron!r} never occurs.", "Use, for example, 0 2 * * * (daily at 2).")
-    return cast("datetime", found)
-
-
-def _wall(moment: datetime, zone: ZoneInfo) -> datetime:
-    """What a clock on the wall shows, as if that were UTC."""
-    return moment.astimezone(zone).replace(tzinfo=UTC)
+        raise _never(cron)
+    return found
 
 
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
@@ -171,7 +152,7 @@ def forget_runs(session: Session, before: datetime) -> None:
     forget_some(session, ScheduleRun, col(ScheduleRun.slot) < before)
 
 
-def _trigger(cron: str, zone: tzinfo) -> CronTrigger:
+def _fields(cron: str) -> list[str]:
     fields = cron.split()
     if len(fields) != len(("minute", "hour", "day", "month", "weekday")):
         raise UsageError(f"{cron!r} does not have five fields.", "Use, for example, 0 2 * * *.")
@@ -180,16 +161,22 @@ def _trigger(cron: str, zone: tzinfo) -> CronTrigger:
             f"{cron!r} sets both a day of the month and a weekday.",
             "Set only one of them, for example 0 2 1 * * or 0 2 * * mon.",
         )
-    fields[_WEEKDAY] = "".join(_WEEKDAYS[int(c)] if c in "01234567" else c for c in _steps(fields))
+    if "/" in fields[_WEEKDAY]:
+        raise UsageError(
+            f"{fields[_WEEKDAY]!r} uses steps for weekdays.", "List the days: mon,wed,fri."
+        )
+    return fields
+
+
+def _parsed(cron: str, fields: Sequence[str], after: datetime) -> CronSim:
     try:
-        return CronTrigger.from_crontab(" ".join(fields), timezone=zone)
-    except (ValueError, KeyError) as error:
+        return CronSim(" ".join(fields), after)
+    except CronSimError as error:
+        if fields[_MONTH] != "*":
+            _parsed(cron, [*fields[:_MONTH], "*", *fields[_MONTH + 1 :]], after)
+            raise _never(cron) from error  # its day is only in other months
         raise UsageError(f"{cron!r}: {error}", "Use, for example, 0 2 * * mon-fri.") from error
 
 
-def _steps(fields: list[str]) -> str:
-    """The weekday field; its numbers start on Sunday here, on Monday in the trigger."""
-    weekday = fields[_WEEKDAY]
-    if "/" in weekday:
-        raise UsageError(f"{weekday!r} uses steps for weekdays.", "List the days: mon,wed,fri.")
-    return weekday
+def _never(cron: str) -> UsageError:
+    return UsageError(f"{cron!r} never occurs.", "Use, for example, 0 2 * * * (daily at 2).")

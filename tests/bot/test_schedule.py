@@ -39,6 +39,13 @@ def test_a_repeated_hour_counts_once() -> None:
     ]
 
 
+def test_a_slot_is_never_before_the_moment() -> None:
+    in_the_second_of_two_hours = datetime(2026, 11, 1, 6, 15, tzinfo=UTC)
+    assert slots("30 1 * * *", "America/New_York", in_the_second_of_two_hours, 1) == [
+        "Mon 02 Nov 06:30",
+    ]
+
+
 @pytest.mark.parametrize("cron", ["30 2 * * *", "30 2,14 * * *", "30 1-2 * * *"])
 def test_half_past_two_comes_once_every_day(cron: str) -> None:
     after = datetime(2026, 10, 23, 22, 0, tzinfo=UTC)
@@ -64,6 +71,9 @@ def test_hourly_patterns_go_on_through_it() -> None:
     ("cron", "message"),
     [
         ("0 2 31 2 *", "'0 2 31 2 *' never occurs."),
+        ("0 2 30 feb *", "'0 2 30 feb *' never occurs."),
+        ("0 25 * * *", "'0 25 * * *': Bad hour"),
+        ("0 25 * 2 *", "'0 25 * 2 *': Bad hour"),
         ("0 2 1 * mon", "'0 2 1 * mon' sets both a day of the month and a weekday."),
         ("@daily", "'@daily' does not have five fields."),
         ("0 2 * * */2", "'*/2' uses steps for weekdays."),
