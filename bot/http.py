@@ -1,26 +1,26 @@
 """The bot's own server: health, readiness, metrics and, where wanted, Slack's requests."""
 
-import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-import msgspec
 import uvicorn
+from msgspec.json import encode
 from prometheus_client import generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 from typing_extensions import override
 
 from bot.errors import ConfigurationError
 from bot.threads import EssentialThread
 
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 _WAITING = 2048
-_OK = 200
+_JSON = "application/json"
+_METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Condition(Protocol):
@@ -42,65 +42,64 @@ class Pages:
     ready: Mapping[str, Condition]
     troubles: Mapping[str, Condition] = field(default_factory=dict)
     pulse: Callable[[], Mapping[str, object]] | None = None
-    slack: App | None = None
+    slack: ASGIApp | None = None
     refresh_metrics: Callable[[], None] = lambda: None
     dead: Callable[[], Mapping[str, str]] = dict
     is_public: bool = False
     """Whether the address is public: then only alive and ready are shown, without details."""
 
 
-def application(pages: Pages) -> App:
+def application(pages: Pages) -> Starlette:
     """An ASGI application for these pages."""
 
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        if scope["path"] == "/slack/events" and pages.slack is not None:
-            await pages.slack(scope, receive, send)
-            return
-        if scope["path"] == "/healthz":  # here: it needs nothing that others may hold
-            status, kind, body = _liveness(pages)
-        else:  # in a thread: a slow database must not hold up what Slack sends
-            status, kind, body = await asyncio.to_thread(_page, scope["path"], pages)
-        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+    async def liveness(_request: Request) -> Response:  # here: it needs nothing that others hold
+        return _liveness(pages)
 
-    return answer
+    def readiness(_request: Request) -> Response:  # in a thread: a slow database delays no others
+        return _readiness(pages)
 
+    def missing(_request: Request, _error: Exception) -> Response:
+        known = "" if pages.is_public else " Try /healthz, /readyz or /metrics."
+        return PlainTextResponse(f"Not found.{known}\n", 404)
 
-def _page(path: str, pages: Pages) -> tuple[int, bytes, bytes]:
-    match path:
-        case "/readyz" if pages.is_public:
-            status = _readiness(pages)[0]
-            return status, b"text/plain", b"ready\n" if status == _OK else b"not ready\n"
-        case _ if pages.is_public:
-            return 404, b"text/plain", b"Not found.\n"
-        case "/readyz":
-            return _readiness(pages)
-        case "/metrics":
-            pages.refresh_metrics()
-            return 200, b"text/plain; version=0.0.4; charset=utf-8", generate_latest()
-        case "/pulse" if pages.pulse is not None:
-            return 200, b"application/json", msgspec.json.encode(pages.pulse())
-        case _:
-            return 404, b"text/plain", b"Not found. Try /healthz, /readyz or /metrics.\n"
+    routes = [Route("/healthz", liveness), Route("/readyz", readiness)]
+    if pages.slack is not None:
+        routes.append(Route("/slack/events", pages.slack, methods=["POST"]))
+    if not pages.is_public:
+        routes += _details(pages)
+    return Starlette(routes=routes, exception_handlers={404: missing})
 
 
-def _liveness(pages: Pages) -> tuple[int, bytes, bytes]:
+def _details(pages: Pages) -> list[Route]:
+    """What only operators see."""
+
+    def metrics(_request: Request) -> Response:
+        pages.refresh_metrics()
+        return Response(generate_latest(), media_type=_METRICS)
+
+    routes = [Route("/metrics", metrics)]
+    if (pulse := pages.pulse) is not None:
+        routes.append(Route("/pulse", lambda _request: Response(encode(pulse()), media_type=_JSON)))
+    return routes
+
+
+def _liveness(pages: Pages) -> Response:
     dead = pages.dead()
     body = "".join(f"thread {name}: {trouble}\n" for name, trouble in dead.items()) or "alive\n"
     if dead and pages.is_public:
         body = "dead\n"
-    return (503 if dead else 200), b"text/plain", body.encode()
+    return PlainTextResponse(body, 503 if dead else 200)
 
 
-def _readiness(pages: Pages) -> tuple[int, bytes, bytes]:
+def _readiness(pages: Pages) -> Response:
     states = {name: condition() for name, condition in pages.ready.items()}
-    told = states | {name: condition() for name, condition in pages.troubles.items()}
-    body = "".join(f"{name}: {state or 'ready'}\n" for name, state in told.items())
     is_ready = not any(states.values())
-    return (200 if is_ready else 503), b"text/plain", body.encode()
+    if pages.is_public:
+        body = "ready\n" if is_ready else "not ready\n"
+    else:
+        told = states | {name: condition() for name, condition in pages.troubles.items()}
+        body = "".join(f"{name}: {state or 'ready'}\n" for name, state in told.items())
+    return PlainTextResponse(body, 200 if is_ready else 503)
 
 
 class _Beating(uvicorn.Server):
@@ -119,7 +118,7 @@ class _Beating(uvicorn.Server):
 class Server:
     """Serves an ASGI application in a thread of its own, named after the setting `http.NAME`."""
 
-    def __init__(self, app: App, listen: str, name: str = "listen") -> None:
+    def __init__(self, app: ASGIApp, listen: str, name: str = "listen") -> None:
         self._listen, self._name = listen, name
         self._config = uvicorn.Config(
             app,

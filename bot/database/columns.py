@@ -1,5 +1,6 @@
 """Column types and ids shared by every table."""
 
+import sys
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Any
@@ -9,7 +10,13 @@ from sqlalchemy import Column, DateTime, Dialect, MetaData, Table, event
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from typing_extensions import override
-from uuid6 import uuid7
+
+if sys.version_info >= (3, 14):
+    from uuid import uuid7
+else:
+    from bot.database.uuid7 import Uuid7
+
+    uuid7 = Uuid7()
 
 # Rows come from our own code and the database: what would check them is never asked for.
 SQLModel.model_config["defer_build"] = True

@@ -3,22 +3,20 @@
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 from slack_bolt import BoltRequest, BoltResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from bot.slack import metrics
 from bot.slack.incoming import Arrival, Foreground
 from bot.slack.listeners import ARRIVAL
-from bot.slack.reception import Request
-
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+from bot.slack.reception import MakeRequest
 
 MOST_BYTES = 1_000_000
 _STAMP = re.compile(r"[0-9]{1,12}")
@@ -42,7 +40,7 @@ class SlackHttp:
     def __init__(
         self,
         threads: Executor,
-        answer: Callable[[Request], BoltResponse],
+        answer: Callable[[MakeRequest], BoltResponse],
         foreground: Foreground = nullcontext,
         *,
         most: int = 128,
@@ -53,48 +51,51 @@ class SlackHttp:
         self._foreground = foreground
         self._most = most
         self._body_seconds = body_seconds
-        self._under_way = 0
+        self._in_progress = 0
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request of Slack."""
-        received = time.monotonic()
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        status = 405 if scope["method"] != "POST" else _refusal(headers, time.time())
-        if status is not None:
-            await _refuse(send, status)
-            return
-        try:
-            async with asyncio.timeout(self._body_seconds):
-                body = await _body(receive)
-        except TimeoutError:
-            await _refuse(send, 408)
-            return
-        if body is None:
-            await _refuse(send, 413)
-        elif self._stopping or self._under_way >= self._most:
+        """Answers one POST request of Slack."""
+        received, request = time.monotonic(), Request(scope, receive)
+        status = _refusal(request.headers, time.time())
+        body = b""
+        if status is None:
+            try:
+                async with asyncio.timeout(self._body_seconds):
+                    body = await _body(request)
+            except TimeoutError:
+                status = 408
+            except ClientDisconnect:
+                return
+        if len(body) > MOST_BYTES:
+            status = 413
+        elif status is None and (self._stopping or self._in_progress >= self._most):
             metrics.REFUSED.inc()
-            await _refuse(send, 503)
-        else:
-            await self._take(body, headers, send, received)
+            status = 503
+        if status is None:
+            await self._take(body, request, send, received)
+        else:  # a client that has more to send is not waited for
+            await Response(status_code=status, headers={"connection": "close"})(
+                scope, receive, send
+            )
 
     def stop(self) -> None:
         """Answers requests that have arrived; later ones are answered 503."""
         self._stopping = True
         self._threads.shutdown()
 
-    async def _take(
-        self, body: bytes, headers: dict[str, str], send: Send, received: float
-    ) -> None:
+    async def _take(self, body: bytes, request: Request, send: Send, received: float) -> None:
+        headers = dict(request.headers)
         arrival = Arrival(received, headers.get(_RETRY_NUMBER, "0") != "0")
-        self._under_way += 1
+        self._in_progress += 1
         try:
             with self._foreground():
-                await _send(send, await self._answer(body, headers, arrival))
+                answer = await self._answer(body, headers, arrival)
+                headers = {name: ", ".join(values) for name, values in answer.headers.items()}
+                response = Response(answer.body, answer.status, headers)
+                await response(request.scope, request.receive, send)
         finally:
-            self._under_way -= 1
+            self._in_progress -= 1
             arrival.acknowledged()
 
     async def _answer(self, body: bytes, headers: dict[str, str], arrival: Arrival) -> BoltResponse:
@@ -121,32 +122,11 @@ def _refusal(headers: Mapping[str, str], now: float) -> int | None:
     return 413 if not _LENGTH.fullmatch(length) or int(length) > MOST_BYTES else None
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None when it is larger than anything that Slack sends."""
+async def _body(request: Request) -> bytes:
+    """The body, read no further than is needed to see that it is too large."""
     body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > MOST_BYTES:
-            return None
-        if not message.get("more_body"):
-            return bytes(body)
-
-
-async def _send(send: Send, answer: BoltResponse) -> None:
-    body = answer.body.encode()
-    headers = [
-        (name.encode(), value.encode())
-        for name, values in answer.headers.items()
-        for value in values
-    ]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _refuse(send: Send, status: int) -> None:
-    # Whoever has more to send is not waited for.
-    headers = [(b"connection", b"close"), (b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+            break
+    return bytes(body)

@@ -15,7 +15,7 @@ from bot.slack.listeners import ARRIVAL
 
 log = structlog.get_logger()
 
-Request = Callable[[], BoltRequest]
+MakeRequest = Callable[[], BoltRequest]
 """Makes a request whose context holds its Arrival; called in the thread that answers it."""
 
 _JSON = "application/json;charset=utf-8"
@@ -29,7 +29,7 @@ class RequestReceiver:
         self._dispatcher = dispatcher
         self._answers = answers
 
-    def answer(self, make: Request) -> BoltResponse:
+    def answer(self, make: MakeRequest) -> BoltResponse:
         """The response to one request; 500 if it breaks."""
         try:
             request = make()

@@ -23,7 +23,7 @@ from bot.slack import metrics
 from bot.slack.incoming import Arrival, Foreground
 from bot.slack.listeners import ARRIVAL
 from bot.slack.pool import PoolCapacity
-from bot.slack.reception import Request
+from bot.slack.reception import MakeRequest
 from bot.threads import EssentialThread
 
 log = structlog.get_logger()
@@ -69,7 +69,7 @@ class Sockets:
     def __init__(
         self,
         threads: Executor,
-        answer: Callable[[Request], BoltResponse],
+        answer: Callable[[MakeRequest], BoltResponse],
         issue_url: Callable[[], str],
         foreground: Foreground = nullcontext,
         *,

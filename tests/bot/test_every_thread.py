@@ -53,7 +53,7 @@ teams:
 COME_AND_GO = {
     "socket",  # a connection to Slack; the thread "sockets" keeps two of them
     "Thread",  # (recv_events) reads for a connection, which ends with it
-    "asyncio",  # answers a page of /readyz or /metrics
+    "AnyIO worker thread",  # answers a page of /readyz or /metrics
 }
 SLACKS, OURS = "http-listen", "http-ops_listen"  # the latter answers the tests, and probes
 SHORT_LIMIT_SECONDS = 10.0

@@ -12,7 +12,7 @@ from bot.slack.answers import Answers
 from bot.slack.card import Reply
 from bot.slack.incoming import Arrival, Incoming
 from bot.slack.listeners import ARRIVAL, bolt_app
-from bot.slack.reception import Request, RequestReceiver
+from bot.slack.reception import MakeRequest, RequestReceiver
 from tests.bot.slack.desks import COMMANDS, client_of, say
 from tests.playground.slack.served import Served
 
@@ -76,7 +76,7 @@ def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
     def break_off() -> BoltRequest:
         raise ValueError("no body of ours")
 
-    made: list[Request] = [
+    made: list[MakeRequest] = [
         partial(said, "one"),
         break_off,
         partial(said, "break"),
