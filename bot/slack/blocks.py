@@ -8,16 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from slackblocks import (
-    ActionsBlock,
-    Block,
-    ConfirmationDialogue,
-    Element,
-    Text,
-    TextType,
-    WebhookMessage,
-)
-from slackblocks import Button as ButtonElement
 
 from bot.slack.card import Button, Card, Confirm, Reply
 from bot.slack.markup import Markup, bold, plain
@@ -50,7 +40,6 @@ _CELL = 200
 _ROOM_FOR_NOTE = 60
 
 Rendered = dict[str, Any]
-Part = Block | Rendered
 
 
 def card_blocks(card: Card, *, key: str, charts: Sequence[Rendered] = ()) -> list[Rendered]:
@@ -61,9 +50,9 @@ def card_blocks(card: Card, *, key: str, charts: Sequence[Rendered] = ()) -> lis
 def reply_blocks(reply: Reply, *, key: str, charts: Sequence[Rendered] = ()) -> list[Rendered]:
     """The answer's blocks: its lines, its card, its buttons."""
     share = _REPLY_LINES_SHARE if reply.card else _MESSAGE - _BUTTONS_SHARE
-    lines = _rendered(_sections(reply.lines, share))
+    lines = _sections(reply.lines, share)
     most = _REPLY_BUTTONS_SHARE if reply.card else _BUTTONS_SHARE
-    buttons = _rendered(_actions(reply.buttons, most))
+    buttons = _actions(reply.buttons, most)
     room = _MESSAGE - _weight([*lines, *buttons])
     card = _card(reply.card, room, charts) if reply.card else []
     return _identified([*lines, *card, *buttons], key)
@@ -87,21 +76,21 @@ def _card(card: Card, room: int, charts: Sequence[Rendered]) -> list[Rendered]:
     made = {"charts": (latest := list(charts))}
     for name, make in _BY_IMPORTANCE.items():
         room -= _weight(latest)
-        made[name] = latest = _rendered(make(card, room))
+        made[name] = latest = make(card, room)
     return [block for name in _TOP_DOWN for block in made[name]]
 
 
-def _heading(card: Card, _room: int) -> list[Part]:
+def _heading(card: Card, _room: int) -> list[Rendered]:
     text = headline(card.title, card.state, card.tone)
     said = {"type": "plain_text", "text": cut(text, _HEADER)}
     return [_block("header", text=said)] if text else []
 
 
-def _progress(card: Card, _room: int) -> list[Part]:
+def _progress(card: Card, _room: int) -> list[Rendered]:
     return [_section(plain(cut(progress_text(card.progress), 150)))] if card.progress else []
 
 
-def _facts(card: Card, _room: int) -> list[Part]:
+def _facts(card: Card, _room: int) -> list[Rendered]:
     fields = [_field(label, value) for label, value in card.facts]
     fitting = first_that_fit(fields, _FACTS_SHARE, "fact")
     groups = [fitting[start : start + _FIELDS] for start in range(0, len(fitting), _FIELDS)]
@@ -112,18 +101,18 @@ def _field(label: str, value: Markup) -> Markup:
     return cut_markup(Markup(f"{bold(cut(label, 100))}\n{value or '-'}"), _FIELD)
 
 
-def _lines(card: Card, room: int) -> list[Part]:
+def _lines(card: Card, room: int) -> list[Rendered]:
     return _sections(card.lines, min(room, _LINES_SHARE) if card.code or card.table else room)
 
 
-def _code(card: Card, room: int) -> list[Part]:
+def _code(card: Card, room: int) -> list[Rendered]:
     if not card.code.strip():
         return []
     most = min(room // 2 if card.table else room, _SECTION) - 10
     return [_section(Markup(f"```\n{last_lines(card.code.rstrip(), most)}\n```"))]
 
 
-def _document(card: Card, room: int) -> list[Part]:
+def _document(card: Card, room: int) -> list[Rendered]:
     if not card.document.strip():
         return []
     whole = pieces(card.document.rstrip(), _SECTION - 10)
@@ -133,7 +122,7 @@ def _document(card: Card, room: int) -> list[Part]:
     return [*shown, *_context(note(len(whole) - len(kept), "part"))]
 
 
-def _table(card: Card, room: int) -> list[Part]:
+def _table(card: Card, room: int) -> list[Rendered]:
     if card.table is None:
         return []
     rows = [card.table.header, *card.table.rows]
@@ -163,15 +152,15 @@ def _rows_that_fit(rows: Sequence[list[str]], room: int) -> list[list[str]]:
     return list(rows[: max(fitting, 1)])
 
 
-def _footer(card: Card, _room: int) -> list[Part]:
+def _footer(card: Card, _room: int) -> list[Rendered]:
     return _context(first_that_fit(card.footer, _FOOTER_SHARE, "note"))
 
 
-def _card_buttons(card: Card, _room: int) -> list[Part]:
+def _card_buttons(card: Card, _room: int) -> list[Rendered]:
     return _actions(card.buttons, _BUTTONS_SHARE)
 
 
-_BY_IMPORTANCE: dict[str, Callable[[Card, int], Sequence[Part]]] = {
+_BY_IMPORTANCE: dict[str, Callable[[Card, int], list[Rendered]]] = {
     "heading": _heading,
     "buttons": _card_buttons,
     "progress": _progress,
@@ -197,7 +186,7 @@ _TOP_DOWN = (
 
 
 def _block(kind: str, **content: object) -> Rendered:
-    """A block as Slack takes it; an object of the library takes up to 40 times longer."""
+    """A block as Slack takes it; its id follows once its place is known."""
     return {"type": kind, "block_id": "", **content}
 
 
@@ -205,7 +194,7 @@ def _section(markup: Markup) -> Rendered:
     return _block("section", text=_mrkdwn(markup))
 
 
-def _sections(lines: Sequence[Markup], most: int) -> list[Part]:
+def _sections(lines: Sequence[Markup], most: int) -> list[Rendered]:
     """The lines, as few sections as hold them."""
     written = [cut_markup(line, _SECTION - 1) for line in lines if line.strip()]
     sections: list[str] = []
@@ -217,25 +206,25 @@ def _sections(lines: Sequence[Markup], most: int) -> list[Part]:
     return [_section(Markup(section)) for section in sections]
 
 
-def _context(lines: Sequence[Markup]) -> list[Part]:
+def _context(lines: Sequence[Markup]) -> list[Rendered]:
     written = [line for line in lines if line.strip()][:_CONTEXT]
     return [_block("context", elements=[_mrkdwn(line) for line in written])] if written else []
 
 
-def _actions(buttons: Sequence[Button], most: int) -> list[Part]:
+def _actions(buttons: Sequence[Button], most: int) -> list[Rendered]:
     """The buttons that fit, then how many more there are.
 
     A button whose value is too long counts among those: cut, it would mean something else.
     """
     seen: Counter[str] = Counter()
-    elements: list[Element] = []
+    elements: list[Rendered] = []
     for button in buttons:
         most -= _button_weight(button)
         if most < 0 or len(button.value) > _VALUE or len(elements) == _BUTTONS:
             continue
         elements.append(_button(button, seen))
     rest = _context(note(len(buttons) - len(elements), "button"))
-    return [ActionsBlock(elements), *rest] if elements else rest
+    return [_block("actions", elements=elements), *rest] if elements else rest
 
 
 def _button_weight(button: Button) -> int:
@@ -243,30 +232,36 @@ def _button_weight(button: Button) -> int:
     return len(button.value) + min(len(button.label), _LABEL) + asked
 
 
-def _button(button: Button, seen: Counter[str]) -> ButtonElement:
+def _button(button: Button, seen: Counter[str]) -> Rendered:
     """Slack wants every action id once in a block, so repeated ones get a number: `a.b:2`."""
     action = button.action[:_ACTION]
     seen[action] += 1
-    return ButtonElement(
-        _plain_text(button.label, _LABEL),
-        action_id=action if seen[action] == 1 else f"{action}:{seen[action]}",
-        value=button.value or None,
-        style=button.style,
-        confirm=_confirm(button.confirm) if button.confirm else None,
-    )
+    element: Rendered = {
+        "type": "button",
+        "text": _plain_text(button.label, _LABEL),
+        "action_id": action if seen[action] == 1 else f"{action}:{seen[action]}",
+    }
+    if button.style:
+        element["style"] = button.style
+    if button.value:
+        element["value"] = button.value
+    if button.confirm:
+        element["confirm"] = _confirm(button.confirm)
+    return element
 
 
-def _confirm(confirm: Confirm) -> ConfirmationDialogue:
-    return ConfirmationDialogue(
-        title=_plain_text(confirm.title, 100),
-        text=_plain_text(confirm.text, 300),
-        confirm=_plain_text(confirm.yes, 30),
-        deny=_plain_text(confirm.no, 30),
-    )
+def _confirm(confirm: Confirm) -> Rendered:
+    return {
+        "title": _plain_text(confirm.title, 100),
+        "text": _plain_text(confirm.text, 300),
+        "confirm": _plain_text(confirm.yes, 30),
+        "deny": _plain_text(confirm.no, 30),
+    }
 
 
-def _plain_text(text: str, most: int) -> Text:
-    return Text(cut(text if text.strip() else "-", most), TextType.PLAINTEXT, emoji=True)
+def _plain_text(text: str, most: int) -> Rendered:
+    said = cut(text if text.strip() else "-", most)
+    return {"type": "plain_text", "text": said, "emoji": True}
 
 
 def _mrkdwn(markup: str) -> Rendered:
@@ -280,14 +275,6 @@ def _identified(blocks: list[Rendered], key: str) -> list[Rendered]:
         del block["block_id"]
         block["block_id"] = f"{key[:_KEY]}.{place}.{digest_of(block, 6)}"
     return blocks
-
-
-def _rendered(parts: Sequence[Part]) -> list[Rendered]:
-    """The parts as Slack takes them."""
-    return [
-        part if isinstance(part, dict) else WebhookMessage(blocks=[part]).to_dict()["blocks"][0]
-        for part in parts
-    ]
 
 
 def _weight(content: object) -> int:

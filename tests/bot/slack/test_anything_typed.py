@@ -76,9 +76,9 @@ def test_parsing_takes_less_than_a_millisecond() -> None:
     assert min(took) < 1e-3, statistics.median(took)
 
 
-def test_declarations_load_without_the_block_library() -> None:
+def test_declarations_load_without_the_database() -> None:
     script = (
-        "import bot.slack.help, sys; print('slackblocks' in sys.modules, 'sqlmodel' in sys.modules)"
+        "import bot.slack.help, sys; print('slack_bolt' in sys.modules, 'sqlmodel' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=110

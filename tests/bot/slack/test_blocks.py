@@ -9,6 +9,7 @@ from bot.slack.blocks import card_blocks, reply_blocks
 from bot.slack.card import Button, Card, Confirm, Progress, Reply, Table, Tone
 from bot.slack.markup import Markup, code, person, plain, when
 from bot.slack.text import reply_text, text_of
+from tests.bot.slack.judge import made_by_library
 
 # What Slack documents, or refuses in practice: characters of text, or items.
 TEXT_OF = {"header": 150, "section": 3_000, "context": 3_000, "button": 75}
@@ -83,6 +84,7 @@ def assert_accepted(blocks: list[dict[str, Any]]) -> None:
     for block in blocks:
         assert len(block["block_id"]) <= BLOCK_ID
         CHECKS[block["type"]](block)
+        assert made_by_library(block) == block
 
 
 def accept_text(block: dict[str, Any]) -> None:
