@@ -102,7 +102,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory])
     wakeups = Wakeups(bot.database, bot.clock, bot.watch_handlers())
     for cluster in bot.clusters.values():
-        cluster.on_change(wakeups.hear)
+        cluster.on_change(wakeups.on_change)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
     sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
     desk = Filing(bot.desk, bot.database, bot.clock)

@@ -35,18 +35,18 @@ WatchHandler = Callable[[Change], Iterable[Wakeup]]
 class Wakeups:
     """Wakes the rows that changed objects belong to; what cannot be written yet is kept."""
 
-    def __init__(self, database: Database, clock: Clock, ears: Iterable[WatchHandler]) -> None:
+    def __init__(self, database: Database, clock: Clock, handlers: Iterable[WatchHandler]) -> None:
         self._database = database
         self._clock = clock
-        self._ears = tuple(ears)
+        self._handlers = tuple(handlers)
         self._waiting: set[Wakeup] = set()
         self._writing: set[Wakeup] = set()
         self._changed = threading.Condition()
         self._thread = EssentialThread("wakeups", self._pass)
 
-    def hear(self, change: Change) -> None:
+    def on_change(self, change: Change) -> None:
         """Notes whom a change concerns, then gives way to people."""
-        found = {wakeup for ear in self._ears for wakeup in _heard(ear, change)}
+        found = {wakeup for handler in self._handlers for wakeup in _wakeups_of(handler, change)}
         if found:
             with self._changed:
                 self._waiting |= found
@@ -106,10 +106,10 @@ class Wakeups:
                 self._writing = set()
 
 
-def _heard(ear: WatchHandler, change: Change) -> Collection[Wakeup]:
+def _wakeups_of(handler: WatchHandler, change: Change) -> Collection[Wakeup]:
     """The rows to wake for a change; none if the handler fails, since polling finds them."""
     try:
-        return tuple(ear(change))
+        return tuple(handler(change))
     except Exception:
         reference = secrets.token_hex(3)
         log.exception(

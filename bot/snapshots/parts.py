@@ -22,7 +22,7 @@ from bot.snapshots.schedules.service import ScheduleService
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.snapshots.service import SnapshotService
-from bot.snapshots.watching import SnapshotEar
+from bot.snapshots.watching import SnapshotWatchHandler
 
 
 class SnapshotsArea(Area):
@@ -59,4 +59,4 @@ class SnapshotsArea(Area):
 
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
-        return (SnapshotEar(self.on.clusters),)
+        return (SnapshotWatchHandler(self.on.clusters),)

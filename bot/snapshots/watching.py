@@ -17,7 +17,7 @@ _OF: Mapping[Resource[Any], tuple[str, str]] = {
 }
 
 
-class SnapshotEar:
+class SnapshotWatchHandler:
     """Handles changes of VolumeSnapshots, restored PVCs and reverts, found by their labels."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

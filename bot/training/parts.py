@@ -23,7 +23,7 @@ from bot.training.offers.service import OfferService
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.renderer import RemovalRenderer, RunRenderer
-from bot.training.runs.watching import RunEar
+from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
@@ -69,4 +69,4 @@ class TrainingArea(Area):
 
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
-        return (RunEar(self.on.clusters),)
+        return (RunWatchHandler(self.on.clusters),)

@@ -35,7 +35,7 @@ def test_a_wakeup_written_meanwhile_is_noticed(stage: Stage, tmp_path: Path) -> 
             wakeups.start()
             wait_until(wakeups.is_quiet)
 
-        wakeups.hear(CHANGE)
+        wakeups.on_change(CHANGE)
         database.meanwhile = write
         assert not health.is_quiet(clock.now())
         wakeups.stop()

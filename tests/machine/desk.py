@@ -123,7 +123,7 @@ class Bot:
         self._loop = Loop(app.database, app.clock, app.controllers(anew))
         self._wakeups = Wakeups(app.database, app.clock, app.watch_handlers())
         for each in app.clusters.values():
-            each.on_change(self._wakeups.hear)
+            each.on_change(self._wakeups.on_change)
         self._sender = Sender(
             self._own, client, app.renderers(), app.settings, monotonic=self._monotonic
         )

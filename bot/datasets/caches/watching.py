@@ -13,7 +13,7 @@ from bot.reconcile.wakeups import Wakeup
 _HEARD = (JOBS, PVCS)
 
 
-class CacheEar:
+class CacheWatchHandler:
     """Wakes caches when their PVCs or Jobs change, found by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

@@ -12,7 +12,7 @@ from bot.reconcile.wakeups import Wakeup
 _HEARD = (JOBS, PVCS, SNAPSHOTS)
 
 
-class PushEar:
+class PushWatchHandler:
     """Maps changed Jobs, PVCs and snapshots of pushes to their rows, by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

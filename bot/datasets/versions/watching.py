@@ -10,7 +10,7 @@ from bot.datasets.tables import VERSION, lane
 from bot.reconcile.wakeups import Wakeup
 
 
-class SurveyEar:
+class SurveyWatchHandler:
     """Maps changed Jobs of surveys to their versions, by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

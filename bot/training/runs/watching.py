@@ -15,7 +15,7 @@ _LABELLED: tuple[Resource[Any], ...] = (*ROOTS, PODS)
 _QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)
 
 
-class RunEar:
+class RunWatchHandler:
     """Maps changed roots and pods to runs by our label, and workloads by their root."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

@@ -14,7 +14,7 @@ from bot.datasets.renderer import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
 from bot.datasets.versions.controller import VersionController
-from bot.datasets.versions.watching import SurveyEar
+from bot.datasets.versions.watching import SurveyWatchHandler
 from bot.people import Person
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -75,7 +75,7 @@ class Rig(Ground):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, SETTINGS)
         self.service = DatasetService(self.settings, self.words)
-        self._ear, self._known = SurveyEar(self.clusters), dict[str, str]()
+        self._watch_handler, self._known = SurveyWatchHandler(self.clusters), dict[str, str]()
         self.restart()
         self.do(_introduce)
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})
@@ -122,7 +122,7 @@ class Rig(Ground):
         for job in self.cluster.list(JOBS, "datasets"):
             if self._known.get(job.uid) != job.metadata.resource_version:
                 self._known[job.uid] = job.metadata.resource_version
-                for wakeup in self._ear(Change("default", JOBS, "modified", job)):
+                for wakeup in self._watch_handler(Change("default", JOBS, "modified", job)):
                     due.wake(session, *wakeup, self.clock.now())
 
     def add(self, name: str = "chest-xray", **more: Any) -> Dataset:

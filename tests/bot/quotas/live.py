@@ -74,7 +74,7 @@ class Live:
         ]
         self.loop = Loop(*place, controllers)
         self.wakeups = Wakeups(*place, [QueueChanges(self.database).changes])
-        cluster.on_change(self.wakeups.hear)
+        cluster.on_change(self.wakeups.on_change)
         self.cluster = cluster
         cluster.start()
         self.loop.start()

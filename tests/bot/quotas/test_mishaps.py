@@ -215,11 +215,11 @@ def test_conflicting_patch_looks_again_first(rig: Rig) -> None:
 
 def test_changed_spec_wakes_quotas_in_hand(rig: Rig) -> None:
     rig.approved()
-    ear = QueueChanges(rig.database)
+    handler = QueueChanges(rig.database)
     queue = rig.cluster.view.get(CLUSTER_QUEUES, "team-a")
     other = rig.cluster.view.get(CLUSTER_QUEUES, "team-b")
     woken = [("quota", rig.quota_id(), "cluster:default")]
-    assert ear.changes(Change("default", CLUSTER_QUEUES, "modified", queue)) == woken
-    assert ear.changes(Change("default", CLUSTER_QUEUES, "modified", queue)) == []
-    assert ear.changes(Change("default", CLUSTER_QUEUES, "modified", other)) == []
-    assert ear.changes(Change("default", CLUSTER_QUEUES, "synced")) == woken
+    assert handler.changes(Change("default", CLUSTER_QUEUES, "modified", queue)) == woken
+    assert handler.changes(Change("default", CLUSTER_QUEUES, "modified", queue)) == []
+    assert handler.changes(Change("default", CLUSTER_QUEUES, "modified", other)) == []
+    assert handler.changes(Change("default", CLUSTER_QUEUES, "synced")) == woken

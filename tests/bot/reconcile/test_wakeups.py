@@ -25,7 +25,7 @@ def test_changes_wake_the_rows_they_concern(database: Database) -> None:
     wakeups = Wakeups(
         database, Clock(), [lambda _change: concerns("a", "b"), lambda _change: concerns("a")]
     )
-    wakeups.hear(CHANGE)
+    wakeups.on_change(CHANGE)
     assert not wakeups.is_quiet()
     wakeups.start()
     assert woken.wait(PATIENCE_SECONDS)
@@ -45,12 +45,12 @@ def test_a_change_during_the_writing_counts_again(database: Database) -> None:
     def heard(topics: frozenset[str]) -> None:
         commits.extend(topics)
         if len(commits) == 1:
-            wakeups.hear(CHANGE)
+            wakeups.on_change(CHANGE)
         else:
             twice.set()
 
     database.on_commit(heard)
-    wakeups.hear(CHANGE)
+    wakeups.on_change(CHANGE)
     wakeups.start()
     assert twice.wait(PATIENCE_SECONDS)
     wakeups.stop()
@@ -62,7 +62,7 @@ def test_an_ear_that_breaks_deafens_no_other(database: Database) -> None:
         raise KeyError("labels")
 
     wakeups = Wakeups(database, Clock(), [breaks, lambda _change: concerns("a")])
-    wakeups.hear(CHANGE)
+    wakeups.on_change(CHANGE)
     assert not wakeups.is_quiet()
 
 
@@ -70,7 +70,7 @@ def test_what_could_not_be_written_is_kept(database: Database) -> None:
     woken = threading.Event()
     database.on_commit(lambda topics: woken.set() if "due" in topics else None)
     wakeups = Wakeups(database, OddClock(), [lambda _change: concerns("a")])
-    wakeups.hear(CHANGE)
+    wakeups.on_change(CHANGE)
     wakeups.start()
     assert woken.wait(PATIENCE_SECONDS)
     wakeups.stop()

@@ -18,7 +18,7 @@ from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
-from bot.snapshots.watching import SnapshotEar
+from bot.snapshots.watching import SnapshotWatchHandler
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, Outside
 from tests.bot.training.rig import Rig
@@ -46,8 +46,8 @@ class SnapshotRig(Rig):
         self.loop = Loop(self.database, self.clock, [self.controller, self.taking, self.making])
 
     @override
-    def hear(self, change: Change) -> Iterable[Wakeup]:
-        return (*super().hear(change), *SnapshotEar(self.clusters)(change))
+    def on_change(self, change: Change) -> Iterable[Wakeup]:
+        return (*super().on_change(change), *SnapshotWatchHandler(self.clusters)(change))
 
     def train(self, name: str = "lane", **more: Any) -> str:
         """Alice submits a run that keeps the state of imagenet; its id."""

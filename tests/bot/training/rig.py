@@ -28,7 +28,7 @@ from bot.training.logs.reads import LogReads
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.renderer import RemovalRenderer, RunRenderer
-from bot.training.runs.watching import RunEar
+from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
@@ -92,7 +92,7 @@ class Rig(Ground):
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.reads = TrainingReads(database, self.clusters)
         self.follows = FollowService(self.words)
-        self.ear = RunEar(self.clusters)
+        self.watch_handler = RunWatchHandler(self.clusters)
         self.restart()
         self._introduce()
         self.look()
@@ -174,13 +174,13 @@ class Rig(Ground):
         """The run's Job as the cluster has it."""
         return self.world.get("jobs", self.get(run_id).job_name, "team-a")
 
-    def hear(self, change: Change) -> Iterable[Wakeup]:
+    def on_change(self, change: Change) -> Iterable[Wakeup]:
         """Which rows an object that changed concerns."""
-        return self.ear(change)
+        return self.watch_handler(change)
 
     def _wake(self, session: Session, changes: list[Change]) -> None:
         for change in changes:
-            for wakeup in self.hear(change):
+            for wakeup in self.on_change(change):
                 due.wake(session, *wakeup, self.clock.now())
 
     def _introduce(self) -> None:

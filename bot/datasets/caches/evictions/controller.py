@@ -62,7 +62,7 @@ class SweepController:
         """Reports nothing: a cache that cannot be observed is not evicted."""
 
 
-class UseEar:
+class UseWatchHandler:
     """Wakes the sweep when a pod that mounts a cache is created or deleted."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

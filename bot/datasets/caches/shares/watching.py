@@ -13,7 +13,7 @@ from bot.reconcile.wakeups import Wakeup
 _HEARD = (PVCS, VOLUMES)
 
 
-class ShareEar:
+class ShareWatchHandler:
     """Wakes shares when their PVCs or volumes change, found by our label."""
 
     def __init__(self, clusters: Mapping[str, Cluster]) -> None:

@@ -16,7 +16,7 @@ from bot.datasets.caches.plan import CacheRequest
 from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.watching import CacheEar
+from bot.datasets.caches.watching import CacheWatchHandler
 from bot.datasets.finding import Reference
 from bot.datasets.versions.controller import VersionController
 from bot.reconcile import due
@@ -67,7 +67,7 @@ class Filling(Rig):
         self.policy = settings()
         self.allowances: list[Allowance] = []
         self.caches = CacheService(self.settings, self.clusters, self.words)
-        self._hears, self._heard = CacheEar(self.clusters), dict[str, str]()
+        self._hears, self._heard = CacheWatchHandler(self.clusters), dict[str, str]()
         self._seen: dict[str, object] = {}
         self.restart()
         self.do(self._catalogue)

@@ -11,7 +11,7 @@ from bot.cluster.view import Change
 from bot.database.database import Database
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.shares.controller import ShareController
-from bot.datasets.caches.shares.watching import ShareEar
+from bot.datasets.caches.shares.watching import ShareWatchHandler
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.tables import lane
 from bot.reconcile import due
@@ -30,7 +30,7 @@ class Sharing(Ground):
 
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, SETTINGS)
-        self._ear, self._known = ShareEar(self.clusters), dict[str, str]()
+        self._watch_handler, self._known = ShareWatchHandler(self.clusters), dict[str, str]()
         self.restart()
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})
 
@@ -52,7 +52,9 @@ class Sharing(Ground):
             for each in self.cluster.list(resource):
                 if self._known.get(each.uid) != each.metadata.resource_version:
                     self._known[each.uid] = each.metadata.resource_version
-                    for wakeup in self._ear(Change("default", resource, "modified", each)):
+                    for wakeup in self._watch_handler(
+                        Change("default", resource, "modified", each)
+                    ):
                         due.wake(session, *wakeup, self.clock.now())
 
     def cache(self, driver: str = NFS, policy: str = "Delete", **fields: Any) -> Cache:

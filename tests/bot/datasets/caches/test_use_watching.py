@@ -5,7 +5,7 @@ import pytest
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PODS, PVCS
 from bot.cluster.view import Change, Kind
-from bot.datasets.caches.evictions.controller import UseEar
+from bot.datasets.caches.evictions.controller import UseWatchHandler
 from bot.datasets.caches.tables import SWEEP
 from bot.reconcile.wakeups import Wakeup
 from tests.bot.datasets.caches.keeping import Keeping
@@ -14,7 +14,7 @@ from tests.bot.datasets.caches.keeping import Keeping
 def heard(keeping: Keeping, kind: Kind) -> list[Wakeup]:
     keeping.cluster.view.store(PVCS).replace(keeping.cluster.list(PVCS, "datasets"))
     (pod,) = keeping.cluster.list(PODS, "datasets")
-    return list(UseEar(keeping.clusters)(Change("default", PODS, kind, pod)))
+    return list(UseWatchHandler(keeping.clusters)(Change("default", PODS, kind, pod)))
 
 
 @pytest.mark.parametrize("kind", ["added", "deleted"])
@@ -39,5 +39,5 @@ def test_claims_of_other_bots_are_not_heard(keeping: Keeping) -> None:
 
 def test_only_pods_are_listened_to(keeping: Keeping) -> None:
     keeping.mount(keeping.cache())
-    assert list(UseEar(keeping.clusters)(Change("default", JOBS, "added"))) == []
-    assert list(UseEar(keeping.clusters)(Change("default", PODS, "synced"))) == []
+    assert list(UseWatchHandler(keeping.clusters)(Change("default", JOBS, "added"))) == []
+    assert list(UseWatchHandler(keeping.clusters)(Change("default", PODS, "synced"))) == []

@@ -20,12 +20,12 @@ from bot.cluster.resources import (
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.datasets.caches.shares.controller import ShareController
-from bot.datasets.caches.shares.watching import ShareEar
+from bot.datasets.caches.shares.watching import ShareWatchHandler
 from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import PushOffer, PushService
-from bot.datasets.pushes.watching import PushEar
+from bot.datasets.pushes.watching import PushWatchHandler
 from bot.datasets.tables import Push
 from bot.datasets.versions.controller import VersionController
 from bot.holds import Hold
@@ -64,7 +64,7 @@ class Pushing(Rig):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.pushes = PushService(self.settings, self.clusters, self.words)
-        self._ears = (PushEar(self.clusters), ShareEar(self.clusters))
+        self._handlers = (PushWatchHandler(self.clusters), ShareWatchHandler(self.clusters))
         self._heard = dict[str, str]()
         self.has_snapshots = False
         self.claim("results")
@@ -216,7 +216,9 @@ class Pushing(Rig):
                 if self._heard.get(each.uid) != each.metadata.resource_version:
                     self._heard[each.uid] = each.metadata.resource_version
                     change = Change("default", resource, "modified", each)
-                    for wakeup in (wakeup for ear in self._ears for wakeup in ear(change)):
+                    for wakeup in (
+                        wakeup for handler in self._handlers for wakeup in handler(change)
+                    ):
                         due.wake(session, *wakeup, self.clock.now())
 
 
