@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Dialect, Executable
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlmodel import Session
 
@@ -55,7 +54,8 @@ class Prepared:
         if compiled is None or compiled.names != values.keys():
             compiled = _compile(self._statement, connection.dialect, values.keys())
             self._compiled[connection.dialect.name] = compiled
-        return _run(connection, compiled.text, compiled.parameters(values))
+        done = connection.exec_driver_sql(compiled.text, compiled.parameters(values))
+        return Result(done.all() if done.returns_rows else (), done.rowcount)
 
 
 @dataclass(frozen=True)
@@ -80,30 +80,7 @@ class _Compiled:
             given[name] = make(None)
         for name, convert in self.converted:
             given[name] = convert(given[name])
-        return given if self.order is None else [given[name] for name in self.order]
-
-
-def _run(connection: Connection, statement: str, parameters: Any) -> Result:
-    driver = connection.connection
-    cursor = cast("Any", driver.dbapi_connection).cursor()  # the pool's own way there is longer
-    errors = cast("Any", connection.dialect.loaded_dbapi).Error
-    try:
-        cursor.execute(statement, parameters)
-        return Result(cursor.fetchall() if cursor.description else (), cursor.rowcount)
-    except errors as error:
-        is_lost = connection.dialect.is_disconnect(error, driver, cursor)
-        if is_lost:
-            connection.invalidate(error)
-        raise DBAPIError.instance(
-            statement,
-            parameters,
-            error,
-            errors,
-            connection_invalidated=is_lost,
-            dialect=connection.dialect,
-        ) from error
-    finally:
-        cursor.close()
+        return given if self.order is None else tuple(given[name] for name in self.order)
 
 
 def _compile(statement: Executable, dialect: Dialect, names: KeysView[str]) -> _Compiled:
