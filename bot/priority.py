@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# A step of a run waits up to six times, so under any load it takes 3 s more; its lease is 90 s.
 LONGEST_WAIT_SECONDS = 0.5
 
 
