@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
+from bot.config.datasets import Store
 from bot.config.gpu_sources import PrometheusSettings
 from bot.config.kinds import is_loopback
 from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
+from bot.config.places import SCHEMES
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
 # Labels that differ within one cluster and that our queries use.
@@ -59,6 +61,8 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _two_ways_to_share(settings)
     yield from _gpu_sources(settings)
     yield from _unknown_teams_of_stores(settings)
+    yield from _places_of_other_types(settings)
+    yield from _state_of_other_type(settings)
     yield from _places_in_state(settings)
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
@@ -142,13 +146,40 @@ def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
                 yield ("stores", name, "places", team), f"there is no team {team}; {words}"
 
 
+def _places_of_other_types(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes for addresses and settings that belong to another type of store."""
+    for name, store in settings.stores.items():
+        scheme = SCHEMES[store.type]
+        for keys, places in _places_of(store):
+            for index, place in enumerate(places):
+                if not place.startswith(scheme):
+                    words = f"places in a store of type {store.type} begin with {scheme}"
+                    yield ("stores", name, *keys, index), f"{words}, not as in {place}."
+        for key in ("region", "path_style") if store.type != "s3" else ():
+            if getattr(store, key) != Store.model_fields[key].default:
+                yield ("stores", name, key), f"{key} is for stores of type s3; remove it."
+
+
+def _state_of_other_type(settings: Settings) -> Iterator[Mistake]:
+    datasets = settings.datasets
+    store = settings.stores.get(datasets.state_store) if datasets is not None else None
+    if datasets is not None and store is not None:
+        scheme = SCHEMES[store.type]
+        if not datasets.state.startswith(scheme):
+            words = f"{datasets.state_store} is a store of type {store.type}"
+            yield ("datasets", "state"), f"{words}; begin this address with {scheme}"
+
+
+def _places_of(store: Store) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    yield ("shared",), store.shared
+    yield from ((("places", team), each) for team, each in store.places.items())
+
+
 def _places_in_state(settings: Settings) -> Iterator[Mistake]:
     """Mistakes for places inside `datasets.state`, which is reserved for the bot."""
     state = settings.datasets.state if settings.datasets is not None else None
     for name, store in settings.stores.items() if state is not None else ():
-        named: dict[tuple[str, ...], tuple[str, ...]] = {("shared",): store.shared}
-        named |= {("places", team): each for team, each in store.places.items()}
-        for keys, places in named.items():
+        for keys, places in _places_of(store):
             for index, place in enumerate(places):
                 if state is not None and place.startswith(state):
                     words = f"{place} is in datasets.state ({state}), which is for the bot alone"

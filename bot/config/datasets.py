@@ -1,7 +1,7 @@
 """Settings of datasets, and of their object stores."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -16,23 +16,28 @@ _Image = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
 class Store(Section):
-    """An S3-compatible object store; its keys are the files access-key-id and secret-access-key."""
+    """An object store."""
+
+    type: Literal["s3", "gcs"] = "s3"
+    """Its API: `s3` for Amazon S3 and compatible stores, `gcs` for Google Cloud Storage."""
 
     endpoint: StoreUrl | None = None
-    """Its address, like https://grid.example.com:8082; without it, Amazon S3."""
+    """Its address, like https://grid.example.com:8082; without it, Amazon's or Google's."""
 
     region: Annotated[str, StringConstraints(min_length=1, max_length=63)] = "us-east-1"
-    """The region that requests are signed for."""
+    """The region that requests are signed for; not for gcs."""
 
     path_style: bool = False
-    """Whether buckets are in the path of URLs instead of the host name, as in StorageGRID."""
+    """Whether buckets are in the path of URLs instead of the host name, as in StorageGRID; not for
+    gcs."""
 
     ca_file: str | None = None
     """A file with the CA of its certificate, for the bot; for pods, it is `ca.crt` in the
     Secret."""
 
     secret: Name | None = None
-    """The Secret in `datasets.namespace` with its keys; without it, pods use their own identity."""
+    """The Secret in `datasets.namespace` with its keys: access-key-id and secret-access-key, or
+    key.json for gcs. Without it, pods use their own identity."""
 
     credentials: str | None = None
     """A folder with those keys for the bot itself; without it, the bot uses its own identity."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from bot.config.kinds import BucketUrl, Region, StoreUrl
+from bot.config.kinds import Region, S3BucketUrl, StoreUrl
 from bot.config.section import Section
 
 
@@ -30,7 +30,7 @@ class FsxFolder(Section):
     file_system: Annotated[str, StringConstraints(pattern="^fs-[0-9a-f]{8,17}$")]
     """The id of the file system, like fs-0123456789abcdef0."""
 
-    repository: BucketUrl
+    repository: S3BucketUrl
     """The linked bucket: the DataRepositoryPath of the association, like s3://lake/."""
 
     path: Annotated[str, StringConstraints(pattern=r"^(/[A-Za-z0-9._-]+)+/?$", max_length=1024)]

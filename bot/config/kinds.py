@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 
-from bot.config.places import WORDS, is_place
+from bot.config.places import BUCKET, S3_BUCKET, WORDS, is_place
 from bot.durations import parse_duration
 
 HIGHEST_PORT = 65_535
@@ -197,13 +197,11 @@ EksName = Annotated[
     str, _shape("an EKS cluster name like ml-prod", r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
 ]
 LoginName = Annotated[str, _shape("a name without colons and spaces", r"[^:\s]{1,200}")]
-BucketUrl = Annotated[
-    str,
-    _shape(
-        "a bucket, optionally with a folder in it, like s3://quartermaster-state/datasets",
-        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/(?!\.\.?(/|\Z))[A-Za-z0-9._=-]+)*/?",
-    ),
-    AfterValidator(with_slash),
+_BUCKET_WORDS = "a bucket, optionally with a folder in it, like s3://quartermaster-state/datasets"
+_FOLDERS = r"(/(?!\.\.?(/|\Z))[A-Za-z0-9._=-]+)*/?"
+BucketUrl = Annotated[str, _shape(_BUCKET_WORDS, BUCKET + _FOLDERS), AfterValidator(with_slash)]
+S3BucketUrl = Annotated[
+    str, _shape(_BUCKET_WORDS, S3_BUCKET + _FOLDERS), AfterValidator(with_slash)
 ]
 PlaceUrl = Annotated[str, AfterValidator(TextCheck(WORDS, is_place)), AfterValidator(with_slash)]
 LoopbackUrl = Annotated[

@@ -4,7 +4,11 @@ import re
 import unicodedata
 from urllib.parse import unquote
 
-SHAPE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^\s?*#\\]{0,900})?")
+# By the type of a store, how addresses in it begin.
+SCHEMES = {"s3": "s3://", "gcs": "gs://"}
+S3_BUCKET = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+BUCKET = rf"(?:{S3_BUCKET}|gs://[a-z0-9][a-z0-9._-]{{1,61}}[a-z0-9])"
+SHAPE = re.compile(BUCKET + r"(?:/[^\s?*#\\]{0,900})?")
 WORDS = "a bucket and a folder in it, like s3://lake/team-a/, without `.`, `..` or `//`"
 
 

@@ -24,6 +24,7 @@ from bot.datasets.job import survey_job
 from bot.datasets.location import Location
 from bot.datasets.object_store import ObjectStore
 from bot.datasets.tables import Version
+from bot.datasets.worker.stores.registry import TYPES
 from bot.errors import ClusterError, StorageError
 from bot.findings import Finding, Findings
 
@@ -193,7 +194,8 @@ def _keys(name: str, store: Store, datasets: Datasets, cluster: Cluster) -> Find
             about, "warning", f"the bot may not read Secret {place}", f"Check it: {look}"
         )
     if found is None:
-        remedy = f"Create it with access-key-id and secret-access-key, or set stores.{name}.secret."
+        files = TYPES[store.type].files.removeprefix("the files ")
+        remedy = f"Create it with {files}, or set stores.{name}.secret."
         return Finding(about, "failed", f"Secret {place} does not exist", remedy)
     return Finding(about, "ok", f"Secret {place} exists")
 

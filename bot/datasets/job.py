@@ -5,9 +5,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from bot.cluster import labels
 from bot.cluster.containers import unexpanded, without_gpus
 from bot.config import Datasets, Store
+from bot.datasets.object_store import settings_of
 from bot.datasets.tables import Version
 
 Manifest = dict[str, Any]
@@ -139,14 +142,9 @@ def _container(image: str, keys: Iterable[str], arguments: Iterable[str]) -> Man
 def told(name: str, store: Store) -> str:
     """The JSON that tells the worker how to reach a store, and the folder of its keys."""
     has_ca = store.ca_file is not None and store.secret is not None
-    told = {
-        "endpoint": store.endpoint,
-        "region": store.region,
-        "path_style": store.path_style,
-        "ca_file": f"{_folder(name)}/ca.crt" if has_ca else None,
-        "credentials": _folder(name) if store.secret else None,
-    }
-    return json.dumps(told)
+    ca_file = f"{_folder(name)}/ca.crt" if has_ca else None
+    found = settings_of(store, ca_file, _folder(name) if store.secret else None)
+    return json.dumps(msgspec.structs.asdict(found))
 
 
 def _folder(store: str) -> str:

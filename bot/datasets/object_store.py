@@ -2,28 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from bot.config import Store
-from bot.datasets.amazon import amazon_session
-from bot.datasets.keys import read_keys
 from bot.datasets.location import Location
+from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.stores.client import StoreClient
+from bot.datasets.worker.stores.http import RefusedError
+from bot.datasets.worker.stores.registry import TYPES, Settings, connected
+from bot.datasets.worker.stores.settings import NoIdentityError, UnreadableError
 from bot.errors import StorageError
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
-
-CONNECT_SECONDS, READ_SECONDS = 5, 20
-_TRIES = 2
-_MISSING = {"NoSuchKey", "NoSuchBucket", "404"}
-_REFUSED = {
-    "AccessDenied",
-    "403",
-    "InvalidAccessKeyId",
-    "SignatureDoesNotMatch",
-    "ExpiredToken",
-    "InvalidToken",
-}
+# One more attempt if the first is not answered.
+_PATIENCE_SECONDS = 0.1
 
 
 class ObjectStore:
@@ -36,82 +26,74 @@ class ObjectStore:
     def __init__(self, name: str, store: Store) -> None:
         self._name = name
         self._store = store
-        self._client: S3Client | None = None
+        self._clients: dict[str, StoreClient] = {}
 
     def get(self, place: Location, name: str) -> bytes:
         """The content of an object below a place; StorageError if it cannot be read."""
         key = f"{place.prefix}{name}"
-        with self._failing(f"s3://{place.bucket}/{key}"):
-            client = self._client = self._client or self._open()
-            with client.get_object(Bucket=place.bucket, Key=key)["Body"] as body:
-                return body.read()
+        with self._failing(f"{place.scheme}://{place.bucket}/{key}"):
+            return self._client(place.bucket).read(key)
 
     def look(self, place: Location) -> None:
         """Checks that a place can be listed; StorageError if it cannot."""
         with self._failing(place.url):
-            client = self._client = self._client or self._open()
-            client.list_objects_v2(Bucket=place.bucket, Prefix=place.prefix, MaxKeys=1)
+            self._client(place.bucket).probe(place.prefix)
 
     def close(self) -> None:
         """Closes its connections."""
-        if self._client is not None:
-            self._client.close()
+        for client in self._clients.values():
+            client.close()
 
-    def _open(self) -> "S3Client":
-        from botocore.config import Config  # noqa: PLC0415 - a third of a second, when needed
-
-        store = self._store
-        config = Config(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            retries={"mode": "standard", "total_max_attempts": _TRIES},
-            s3={"addressing_style": "path" if store.path_style else "auto"},
-            # Stores that are not Amazon's do not know the newer checksums.
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
-        return amazon_session(**self._keys()).client(
-            "s3",
-            endpoint_url=store.endpoint,
-            region_name=store.region,
-            verify=store.ca_file,
-            config=config,
-        )
-
-    def _keys(self) -> dict[str, Any]:
-        """The bot's keys; empty if it uses its own identity."""
-        setting = f"stores.{self._name}.credentials"
-        return read_keys(self._store.credentials, f"store {self._name}", setting)
+    def _client(self, bucket: str) -> StoreClient:
+        if bucket not in self._clients:
+            where = settings_of(self._store, self._store.ca_file, self._store.credentials)
+            self._clients[bucket] = connected(where, bucket, _PATIENCE_SECONDS)
+        return self._clients[bucket]
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
-        """Turns exceptions of the library into a StorageError without secrets."""
-        from botocore import exceptions  # noqa: PLC0415 - as above
-
+        """Turns failures of the client into a StorageError for an admin of the bot."""
         doing = f"Reading {what} from store {self._name}"
+        setting = f"stores.{self._name}.credentials"
         try:
             yield
-        except exceptions.ClientError as error:
-            raise self._refusal(doing, error.response.get("Error", {})) from error
-        except exceptions.NoCredentialsError as error:
+        except UnreadableError as error:
+            files = TYPES[self._store.type].files
+            raise StorageError(
+                f"The keys of store {self._name} cannot be read: {error.why}.",
+                f"{setting} must name a folder with {files}.",
+            ) from error
+        except NoIdentityError as error:
             raise StorageError(
                 f"{doing} failed: the bot has no keys for it and no identity of its own.",
-                f"A platform admin must set stores.{self._name}.credentials.",
+                f"A platform admin must set {setting}.",
             ) from error
-        except exceptions.BotoCoreError as error:
-            raise StorageError(
-                f"{doing} failed: the store cannot be reached ({type(error).__name__}).",
-                f"Try again in a minute. stores.{self._name} sets the endpoint.",
-            ) from error
+        except WorkError as error:
+            raise self._refusal(doing, error) from error
 
-    def _refusal(self, doing: str, error: Any) -> StorageError:
-        code = str(error.get("Code", "unknown"))
-        if code in _MISSING:
+    def _refusal(self, doing: str, error: WorkError) -> StorageError:
+        setting = f"stores.{self._name}"
+        code = str(error.code or error.status) if isinstance(error, RefusedError) else ""
+        if error.reason == "not_found":
             said = f"{doing} failed: it does not exist ({code})."
             return StorageError(said, "It may have been deleted.")
-        if code in _REFUSED:
+        if error.reason == "no_access":
+            why = code or error.message.rstrip(".")
             return StorageError(
-                f"{doing} failed: the store rejected the bot's keys ({code}).",
-                f"A platform admin must check stores.{self._name}.credentials.",
+                f"{doing} failed: the store rejected the bot's keys ({why}).",
+                f"A platform admin must check {setting}.credentials.",
             )
-        return StorageError(f"{doing} failed: the store returned {code}.", "Try again in a minute.")
+        if code:
+            said = f"{doing} failed: the store returned {code}."
+            return StorageError(said, "Try again in a minute.")
+        return StorageError(
+            f"{doing} failed: the store cannot be reached ({type(error.__cause__).__name__}).",
+            f"Try again in a minute. {setting} sets the endpoint.",
+        )
+
+
+def settings_of(store: Store, ca_file: str | None, credentials: str | None) -> Settings:
+    """The settings of a store for a client; the files are where that client finds them."""
+    kind = TYPES[store.type].settings
+    told = {name: getattr(store, name) for name in kind.__struct_fields__}
+    return kind(**(told | {"ca_file": ca_file, "credentials": credentials}))

@@ -12,16 +12,15 @@ from bot.datasets.worker import push as pushing
 from bot.datasets.worker import reading
 from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
-from bot.datasets.worker.engine import Engine, Fallback
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Shard, fill, finish
-from bot.datasets.worker.obstore_engine import ObstoreEngine
 from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address, Store, address, store
+from bot.datasets.worker.stores.client import StoreClient
+from bot.datasets.worker.stores.registry import connected, read_address, read_settings
+from bot.datasets.worker.stores.settings import Address
+from bot.datasets.worker.stores.uploads import give_back_large_blocks
 from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.tree import Tree
-from bot.datasets.worker.uploading import Uploader, give_back_large_blocks
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, TargetFolder
 
@@ -58,13 +57,10 @@ def run_survey(options: Mapping[str, Any]) -> None:
     stores = Stores(**options)
 
     def work() -> None:
-        source = address(stores.source, "--source")
-        requests = Requests(
-            store(stores.source_store, "--source-store"), source.bucket, stores.patience_seconds
-        )
+        source, client = _source(stores)
         progress = CopyProgress("listing")
         with reported(progress):
-            index = survey(requests, source, _shelf(stores), progress)
+            index = survey(client, source, _shelf(stores), progress)
         say(
             {
                 "event": "done",
@@ -87,12 +83,10 @@ def run_fill(options: Mapping[str, Any]) -> None:
 
     def work() -> None:
         stores, asked = _read(options)
-        source = address(stores.source, "--source")
-        where = store(stores.source_store, "--source-store")
+        source, client = _source(stores)
         order = _order(stores, asked)
-        requests = Requests(where, source.bucket, stores.patience_seconds)
-        engine = chosen_engine(asked.engine, where, source, asked.workers)
-        ways = Ways(engine, Verifier(requests, source.prefix))
+        engine = client.engine(asked.engine, source.prefix, asked.workers)
+        ways = Ways(engine, Verifier(client, source.prefix))
         progress = CopyProgress("copying")
         with reported(progress):
             result = fill(order, ways, progress)
@@ -137,9 +131,8 @@ def run_verify(options: Mapping[str, Any]) -> None:
         left = dict(options)
         root, digest, count = left.pop("target"), left.pop("digest"), _workers(left.pop("workers"))
         stores = Stores(**left)
-        source = address(stores.source, "--source")
-        where = store(stores.source_store, "--source-store")
-        verifier = Verifier(Requests(where, source.bucket, stores.patience_seconds), source.prefix)
+        source, client = _source(stores)
+        verifier = Verifier(client, source.prefix)
         order = reading.Order(digest, _shelf(stores), root, count, stores.patience_seconds)
         progress = CopyProgress("verifying")
         with reported(progress):
@@ -187,16 +180,16 @@ def run_push(options: Mapping[str, Any]) -> None:
 
     def work() -> None:
         give_back_large_blocks()
-        target = address(options["target"], "--target")
-        where = store(options["target_store"], "--target-store")
+        where = read_settings(options["target_store"], "--target-store")
+        target = read_address(options["target"], where, "--target")
         patience = options["patience_seconds"]
         count = _workers(options["workers"])
-        requests = Requests(where, target.bucket, patience)
+        client = connected(where, target.bucket, patience)
         order = pushing.Order(
             Tree(options["source"]), target, count, patience, options["overwrite"]
         )
-        verifier = Verifier(requests, target.prefix, are_ours=True)
-        ways = pushing.Ways(requests, Uploader(where, target, requests), verifier)
+        verifier = Verifier(client, target.prefix, are_ours=True)
+        ways = pushing.Ways(client, client.uploader(target.prefix), verifier)
         progress = CopyProgress("listing")
         with reported(progress):
             result = pushing.push(order, ways, progress)
@@ -247,25 +240,16 @@ def _number(text: str, digits: int, option: str, example: str) -> int:
     return number
 
 
-def chosen_engine(name: str, where: Store, source: Address, connections: int) -> Engine:
-    """The engine of that name; auto is obstore, with boto3 for what it cannot read."""
-
-    def plain() -> Engine:
-        # Most never need it, and loading it takes half a second.
-        from bot.datasets.worker.boto3_engine import Boto3Engine  # noqa: PLC0415
-
-        return Boto3Engine(where, source, connections)
-
-    if name == "boto3":
-        return plain()
-    fast = ObstoreEngine(where, source)
-    return fast if name == "obstore" else Fallback(fast, plain)
+def _source(stores: Stores) -> tuple[Address, StoreClient]:
+    where = read_settings(stores.source_store, "--source-store")
+    source = read_address(stores.source, where, "--source")
+    return source, connected(where, source.bucket, stores.patience_seconds)
 
 
 def _shelf(stores: Stores) -> Shelf:
-    place = address(stores.manifest, "--manifest")
-    where = store(stores.manifest_store, "--manifest-store")
-    return Shelf(Requests(where, place.bucket, stores.patience_seconds), place.prefix)
+    where = read_settings(stores.manifest_store, "--manifest-store")
+    place = read_address(stores.manifest, where, "--manifest")
+    return Shelf(connected(where, place.bucket, stores.patience_seconds), place.prefix)
 
 
 def _to_the_end(work: Callable[[], None]) -> None:

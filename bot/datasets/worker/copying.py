@@ -12,11 +12,12 @@ from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.crew import Crew
-from bot.datasets.worker.engine import Engine
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.records import Record
-from bot.datasets.worker.verifying import Verifier, has_md5, md5
+from bot.datasets.worker.stores.comparing import has_md5, md5
+from bot.datasets.worker.stores.engine import Engine
+from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import TargetFolder
 
 IN_MEMORY_BYTES = 1 << 20

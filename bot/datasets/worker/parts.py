@@ -30,17 +30,22 @@ class Parts:
 
     def __iter__(self) -> Iterator[bytes]:
         self._digests = []
-        place = 0
-        for size in equal_parts(self._size, part_bytes(self._size)):
-            part = _read(self._descriptor, place, size)
+        for part in read_parts(self._descriptor, self._size, part_bytes(self._size)):
             self._digests.append(new_md5(part).digest())
-            place += size
             yield part
 
     @property
     def etag(self) -> str:
         """The ETag that the store should return."""
         return _etag(self._digests)
+
+
+def read_parts(descriptor: int, size: int, step: int) -> Iterator[bytes]:
+    """The content of a file of that size, in parts of `step` bytes."""
+    place = 0
+    for each in equal_parts(size, step):
+        yield _read(descriptor, place, each)
+        place += each
 
 
 def etag(descriptor: int, size: int) -> str:

@@ -11,15 +11,15 @@ from bot.datasets.manifest import Entry, Remarks
 from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.keys import Remarked, problem
-from bot.datasets.worker.listing import listed, sorted_on_disk
-from bot.datasets.worker.parts import etag
+from bot.datasets.worker.listing import sorted_on_disk
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.pushed import Pushed
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address
+from bot.datasets.worker.stores.client import StoreClient, Uploader
+from bot.datasets.worker.stores.comparing import Kind
+from bot.datasets.worker.stores.settings import Address
+from bot.datasets.worker.stores.uploads import AppearedError
 from bot.datasets.worker.tree import PathEntry, Tree, became_another
-from bot.datasets.worker.uploading import AppearedError, Uploader
-from bot.datasets.worker.verifying import Kind, Verifier
+from bot.datasets.worker.verifying import Verifier
 
 _ATTEMPTS = 3
 _KEY_BYTES = 1024
@@ -41,7 +41,7 @@ class Order:
 class Ways:
     """How objects are listed, written and compared."""
 
-    requests: Requests
+    client: StoreClient
     uploader: Uploader
     verifier: Verifier
 
@@ -142,7 +142,7 @@ def _printed(key: str) -> str:
 
 def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[PathEntry | None, Entry | None]]:
     """Pairs of files and objects of the same key, in order; objects without a file have None."""
-    stored_ones = sorted_on_disk(listed(ways.requests, order.target, versioned=False))
+    stored_ones = sorted_on_disk(ways.client.listed(order.target.prefix, versioned=False))
     stored = next(stored_ones, None)
     for found in order.tree.walk():
         if found.kind == "link":
@@ -184,6 +184,8 @@ class _Pusher:
     def __init__(self, order: Order, ways: Ways, progress: CopyProgress, pushed: Pushed) -> None:
         self.crew: Final = Crew(order.patience_seconds)
         self._order: Final = order
+        self._client: Final = ways.client
+        self._prefix: Final = order.target.prefix
         self._uploader: Final = ways.uploader
         self._verifier: Final = ways.verifier
         self._progress: Final = progress
@@ -194,7 +196,7 @@ class _Pusher:
     def do(self, task: Task) -> None:
         """Uploads a file, unless the store has it."""
         # If an answer was lost, the object may exist.
-        stored = self._uploader.stored(task.key) if task.tried else task.stored
+        stored = self._stored(task.key) if task.tried else task.stored
         task.tried = True
         with self._order.tree.opened(task.key) as file:
             size = os.fstat(file).st_size
@@ -216,7 +218,7 @@ class _Pusher:
         """Whether an object is known to have the file's content; its size alone is not enough."""
         if stored.size != size:
             return False
-        kind = self._compared(stored, file, etag(file, size))
+        kind = self._compared(stored, file, self._uploader.etag(file, size))
         if kind in {"md5", "checksum"}:
             self._verifier.count(kind, size)
             return True
@@ -258,16 +260,21 @@ class _Pusher:
 
     def _look_at_what_appeared(self, task: Task, file: int, size: int) -> None:
         """Compares an object that appeared: it may be ours, if an answer was lost."""
-        stored = self._uploader.stored(task.key)
+        stored = self._stored(task.key)
         if stored is None:
             words = f"{task.key} appears and disappears in the store: another client writes there."
             raise WorkError("store_down", words, _ALONE, (task.key,))
         self._is_kept(stored, file, size)
 
+    def _stored(self, key: str) -> Entry | None:
+        """The object under a key; None without one."""
+        found = self._client.head(self._prefix + key)
+        return Entry(key, found.size, found.etag) if found else None
+
     def _take_back(self, task: Task) -> None:
         """Removes an object that is not the file, if there was none before."""
         if task.stored is None:
-            self._uploader.remove(task.key)
+            self._client.remove(self._prefix + task.key)
 
     def _done(self, size: int) -> None:
         self._progress.add(1, size)

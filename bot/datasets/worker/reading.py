@@ -15,9 +15,10 @@ from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.fill import wanted
 from bot.datasets.worker.progress import CopyProgress
+from bot.datasets.worker.stores.comparing import has_md5
 from bot.datasets.worker.survey import Shelf
 from bot.datasets.worker.tree import PathEntry, Tree
-from bot.datasets.worker.verifying import Verifier, has_md5
+from bot.datasets.worker.verifying import Verifier
 from bot.errors import StorageError
 
 _READ_BYTES = 1 << 20

@@ -15,46 +15,41 @@ from bot.datasets.manifest import (
 )
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.keys import FilesAsFolders, FoldedPaths, Remarked, problem
-from bot.datasets.worker.listing import (
-    OutOfOrderError,
-    in_order,
-    is_versioned,
-    listed,
-    sorted_on_disk,
-)
+from bot.datasets.worker.listing import OutOfOrderError, in_order, sorted_on_disk
 from bot.datasets.worker.progress import CopyProgress
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address
+from bot.datasets.worker.stores.client import StoreClient
+from bot.datasets.worker.stores.settings import Address
 
 
 @dataclass(frozen=True)
 class Shelf:
     """The place of a manifest: a prefix of a bucket."""
 
-    requests: Requests
+    client: StoreClient
     prefix: str
 
     def put(self, name: str, content: bytes) -> None:
         """Stores a part or the index."""
-        self.requests.put(f"{self.prefix}{name}", content)
+        self.client.write(f"{self.prefix}{name}", content)
 
     def get(self, name: str) -> bytes:
         """A part or the index."""
-        return self.requests.get(f"{self.prefix}{name}").body
+        return self.client.read(f"{self.prefix}{name}")
 
 
-def survey(requests: Requests, source: Address, shelf: Shelf, progress: CopyProgress) -> Index:
+def survey(client: StoreClient, source: Address, shelf: Shelf, progress: CopyProgress) -> Index:
     """Writes the manifest of the objects below `source`; WorkError if there are none."""
-    versioned = is_versioned(requests)
+    versioned = client.keeps_versions()
     found = _ListingTotals(progress, versioned=versioned)
     try:
-        index = found.written(in_order(listed(requests, source, versioned=bool(versioned))), shelf)
+        entries = client.listed(source.prefix, versioned=bool(versioned))
+        index = found.written(in_order(entries), shelf)
     except OutOfOrderError:
         # Only time is lost: parts are overwritten, and the index is written last.
         progress.files_done = progress.bytes_done = 0
         found = _ListingTotals(progress, versioned=versioned)
-        entries = sorted_on_disk(listed(requests, source, versioned=bool(versioned)))
-        index = found.written(entries, shelf)
+        entries = client.listed(source.prefix, versioned=bool(versioned))
+        index = found.written(sorted_on_disk(entries), shelf)
     if not index.objects:
         raise WorkError(
             "not_found",

@@ -20,6 +20,7 @@ TOP = "quartermaster.yaml line"
         "s3://lake/team-a/",
         "s3://lake/date=2026-11-21/hour=%20/a.b..c/...",
         "s3://lake/Übung/données/",
+        "gs://lake_of_data/team-a/",
     ],
 )
 def test_usual_places_are_taken(url: str) -> None:
@@ -31,6 +32,8 @@ def test_usual_places_are_taken(url: str) -> None:
     [
         "s3://Lake/team-a/",
         "S3://lake/team-a/",
+        "s3://lake_of_data/team-a/",
+        "gs://Lake/team-a/",
         "s3://lake//team-a/",
         "s3://lake/team-a//",
         "s3://lake//",
@@ -88,6 +91,19 @@ def test_places_are_kept_with_a_slash(tmp_path: Path) -> None:
             (
                 f"{TOP} 12: s3://qm-state/datasets/manifests/ is in datasets.state"
                 " (s3://qm-state/datasets/), which is for the bot alone; use another place."
+            ),
+        ),
+        (
+            "[s3://lake/]",
+            "[gs://lake/]",
+            f"{TOP} 12: places in a store of type s3 begin with s3://, not as in gs://lake/.",
+        ),
+        (
+            "    places: {team-a: [s3://lake/]}",
+            "    type: gcs\n    region: eu\n    places: {team-a: [gs://lake/]}",
+            (
+                f"{TOP} 13: region is for stores of type s3; remove it.\n"
+                f"{TOP} 18: lake is a store of type gcs; begin this address with gs://"
             ),
         ),
         (

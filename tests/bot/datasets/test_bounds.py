@@ -35,6 +35,10 @@ def refusal(rig: Rig, source: str, person: str = ALICE, name: str = "mine") -> t
     return caught.value.message, caught.value.hint
 
 
+def test_another_scheme_is_another_place(rig: Rig) -> None:
+    assert refusal(rig, "gs://lake/team-a/") == ("team-a may not read gs://lake/team-a/.", HINT)
+
+
 @pytest.mark.parametrize(
     "source", ["s3://lake/team-a", "s3://lake/team-a/x/", "s3://lake/public/imagenet/"]
 )

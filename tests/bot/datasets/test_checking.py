@@ -54,9 +54,15 @@ def test_what_is_missing_has_a_remedy(rig: Rig, lake: Lake) -> None:
         "Secret datasets/lake-keys does not exist",
         "Create it with access-key-id and secret-access-key, or set stores.lake.secret.",
     )
+    gcs = {"lake": {"type": "gcs", "secret": "lake-keys", "shared": ["gs://lake/"]}}
+    stores = {"stores": gcs | away(lake).model_dump()["stores"] | gcs}
+    settings = Settings.model_validate(away(lake).model_dump() | stores)
+    assert examined(rig, settings)[3].remedy == (
+        "Create it with the file key.json, or set stores.lake.secret."
+    )
     assert found["datasets state"].says == (
         "Reading s3://qm-state/prod/ from store state failed: the store cannot be reached"
-        " (EndpointConnectionError)."
+        " (NewConnectionError)."
     )
 
 

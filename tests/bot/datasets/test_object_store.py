@@ -67,6 +67,6 @@ def test_a_store_that_is_down_is_said(lake: Lake) -> None:
     away = store(lake, endpoint=f"http://127.0.0.1:{free_port()}")
     assert refusal(away, Location("any", "set/")) == (
         "Reading s3://any/set/index.json from store lake failed: the store cannot be reached"
-        " (EndpointConnectionError)."
+        " (NewConnectionError)."
         " Try again in a minute. stores.lake sets the endpoint."
     )

@@ -5,12 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.datasets.worker.command import chosen_engine
 from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.fill import Order, Result, Shard, fill
 from bot.datasets.worker.progress import CopyProgress
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address, store
+from bot.datasets.worker.stores.registry import connected, read_settings
+from bot.datasets.worker.stores.settings import Address
 from bot.datasets.worker.survey import Shelf, survey
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, TargetFolder
@@ -39,12 +38,12 @@ class Dataset:
 
     def survey(self) -> None:
         """Writes the manifest of what is stored now."""
-        requests = Requests(store(self.lake.store(), "--source-store"), self.bucket, 30.0)
+        client = connected(read_settings(self.lake.store(), "--source-store"), self.bucket, 30.0)
         try:
-            source, shelf = Address(self.bucket, "set/"), Shelf(requests, "manifest/")
-            self.digest = survey(requests, source, shelf, CopyProgress("listing")).digest
+            source, shelf = Address(self.bucket, "set/"), Shelf(client, "manifest/")
+            self.digest = survey(client, source, shelf, CopyProgress("listing")).digest
         finally:
-            requests.close()
+            client.close()
 
     def words(self, *more: str, endpoint: str | None = None, settings: str = "") -> list[str]:
         """The words after `quartermaster` that fill the volume."""
@@ -63,18 +62,19 @@ class Dataset:
         self, endpoint: str | None = None, share: Shard | None = None, engine: str = "auto"
     ) -> Result:
         """Fills the volume within this process; raises what a worker would have ended with."""
-        where = store(self.lake.store(endpoint), "--source-store")
+        where = read_settings(self.lake.store(endpoint), "--source-store")
         source = Address(self.bucket, "set/")
-        requests = Requests(where, self.bucket, 2.0)
+        client = connected(where, self.bucket, 2.0)
         volume = self.kind(self.volume, self.digest, Ownership())
-        shelf = Shelf(requests, "manifest/")
-        ways = Ways(chosen_engine(engine, where, source, 8), Verifier(requests, source.prefix))
+        shelf = Shelf(client, "manifest/")
+        reading = client.engine(engine, source.prefix, 8)
+        ways = Ways(reading, Verifier(client, source.prefix))
         self.counts = ways.verifier.counts
         order = Order(self.digest, shelf, volume, share or Shard(), 8, 1.0)
         try:
             return fill(order, ways, CopyProgress("copying"))
         finally:
-            requests.close()
+            client.close()
 
     def files(self) -> Tree | None:
         """What runs would see; None when nothing is ready."""

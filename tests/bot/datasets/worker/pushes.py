@@ -6,10 +6,9 @@ from pathlib import Path
 
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.push import Order, Result, Ways, push
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address, store
+from bot.datasets.worker.stores.registry import connected, read_settings
+from bot.datasets.worker.stores.settings import Address
 from bot.datasets.worker.tree import Tree
-from bot.datasets.worker.uploading import Uploader
 from bot.datasets.worker.verifying import Verifier
 from tests.bot.datasets.worker.workers import End, ended
 from tests.object_stores import Lake
@@ -44,16 +43,16 @@ class Folder:
 
     def copy(self, endpoint: str | None = None, *, overwrite: bool = False) -> Result:
         """Pushes within this process; raises what a worker would have ended with."""
-        where, target = store(self.lake.store(endpoint), "--store"), Address(self.bucket, "set/")
-        requests = Requests(where, self.bucket, 2.0)
-        verifier = Verifier(requests, target.prefix, are_ours=True)
-        ways = Ways(requests, Uploader(where, target, requests), verifier)
+        target = Address(self.bucket, "set/")
+        client = connected(read_settings(self.lake.store(endpoint), "--store"), self.bucket, 2.0)
+        verifier = Verifier(client, target.prefix, are_ours=True)
+        ways = Ways(client, client.uploader(target.prefix), verifier)
         self.counts = verifier.counts
         order = Order(Tree(self.root), target, 8, 1.0, overwrite)
         try:
             return push(order, ways, CopyProgress("listing"))
         finally:
-            requests.close()
+            client.close()
 
     def files(self) -> dict[str, bytes]:
         """What is to be in the store."""

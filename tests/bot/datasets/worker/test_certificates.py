@@ -8,9 +8,7 @@ import pytest
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.obstore_engine import ObstoreEngine
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address, store
+from bot.datasets.worker.stores.registry import connected, read_settings
 from playground.seaweed import Tls, seaweed
 from tests.object_stores import Lake
 
@@ -35,14 +33,14 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 
 def put_and_read(lake: Lake, endpoint: str, ca_file: Path | None) -> bytes:
     """By our own requests one way, by obstore the other."""
-    where = store(lake.store(endpoint, ca_file=ca_file and str(ca_file)), "--source-store")
-    requests = Requests(where, "lake", 1.0)
+    where = read_settings(lake.store(endpoint, ca_file=ca_file and str(ca_file)), "--source-store")
+    client = connected(where, "lake", 1.0)
     try:
-        requests.put("", b"")
-        requests.put("set/one", b"1")
+        client.write("", b"")
+        client.write("set/one", b"1")
     finally:
-        requests.close()
-    return bytes(memoryview(ObstoreEngine(where, Address("lake", "set/")).whole(ONE)))
+        client.close()
+    return bytes(memoryview(client.engine("obstore", "set/", 1).whole(ONE)))
 
 
 def test_store_of_own_authority_is_trusted(lake: Lake, secure: tuple[str, Path]) -> None:
@@ -58,6 +56,6 @@ def test_store_of_unknown_authority_is_not_trusted(lake: Lake, secure: tuple[str
     assert failed.value.reason == "wrong_input"
     assert failed.value.message.startswith(f"The certificate of {host} is not trusted: ")
     assert failed.value.hint == "Set ca_file in the store's settings to the CA that signed it."
-    unknown = store(lake.store(endpoint), "--source-store")
+    unknown = connected(read_settings(lake.store(endpoint), "--source-store"), "lake", 1.0)
     with pytest.raises(WorkError, match="certificate is not trusted"):
-        ObstoreEngine(unknown, Address("lake", "set/")).whole(ONE)
+        unknown.engine("obstore", "set/", 1).whole(ONE)

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
-from bot.datasets.worker.boto3_engine import cut
 from bot.datasets.worker.copying import piece_bytes
-from bot.datasets.worker.engine import Fallback, UnfitError
+from bot.datasets.worker.stores.engine import Fallback, UnfitError, cut
 
 ENTRY = Entry("one", 3, "etag")
 

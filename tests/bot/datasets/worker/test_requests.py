@@ -12,8 +12,7 @@ import pytest
 from typing_extensions import override
 
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import store
+from bot.datasets.worker.stores.registry import connected, read_settings
 from tests.bot.datasets.worker.proxy import Exchange, proxied
 from tests.bot.datasets.worker.pushes import Folder
 from tests.bot.datasets.worker.test_push_faults import of_put
@@ -66,11 +65,11 @@ def test_a_slow_line_takes_a_part(tmp_path: Path) -> None:
         (tmp_path / name).write_text("key")
     with slow_store() as (endpoint, took):
         told = {"endpoint": endpoint, "path_style": True, "credentials": str(tmp_path)}
-        requests = Requests(store(json.dumps(told), "--store"), "lake", 0.0)
+        client = connected(read_settings(json.dumps(told), "--store"), "lake", 0.0)
         try:
-            requests.put("large", _CONTENT)
+            client.write("large", _CONTENT)
         finally:
-            requests.close()
+            client.close()
     assert sum(took) == len(_CONTENT)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from bot.datasets.manifest import Entry, Remark, Remarks, SurveyFindings
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.listing import listed
 from bot.datasets.worker.progress import CopyProgress
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Address, store
+from bot.datasets.worker.stores.client import StoreClient
+from bot.datasets.worker.stores.registry import connected, read_settings
+from bot.datasets.worker.stores.settings import Address
 from bot.datasets.worker.survey import Shelf, survey
 from tests.bot.datasets.worker.proxy import Exchange, Spoil, proxied
 from tests.bot.datasets.worker.workers import ended
@@ -24,12 +24,12 @@ def bucket(lake: Lake) -> str:
 
 
 @contextmanager
-def opened(lake: Lake, bucket: str, endpoint: str | None = None) -> Iterator[Requests]:
-    requests = Requests(store(lake.store(endpoint), "--source-store"), bucket, 1.0)
+def opened(lake: Lake, bucket: str, endpoint: str | None = None) -> Iterator[StoreClient]:
+    client = connected(read_settings(lake.store(endpoint), "--source-store"), bucket, 1.0)
     try:
-        yield requests
+        yield client
     finally:
-        requests.close()
+        client.close()
 
 
 def keep_versions(lake: Lake, bucket: str) -> None:
@@ -42,9 +42,9 @@ def md5(content: bytes) -> str:
 
 def digest_of(lake: Lake, bucket: str, endpoint: str | None = None, prefix: str = "set/") -> str:
     """Surveys within this process."""
-    with opened(lake, bucket, endpoint) as requests:
-        shelf = Shelf(requests, "manifest/")
-        return survey(requests, Address(bucket, prefix), shelf, CopyProgress("listing")).digest
+    with opened(lake, bucket, endpoint) as client:
+        shelf = Shelf(client, "manifest/")
+        return survey(client, Address(bucket, prefix), shelf, CopyProgress("listing")).digest
 
 
 def words_of(lake: Lake, bucket: str, source: str | None = None, store: str = "") -> list[str]:
@@ -108,16 +108,16 @@ def test_listing_takes_as_many_pages_as_needed(lake: Lake, bucket: str, *, versi
     if versioned:
         keep_versions(lake, bucket)
     lake.put(bucket, {"a": b"1", "b": b"2", "page +%é": b"x"})
-    with opened(lake, bucket) as requests:
-        pages = listed(requests, Address(bucket, "set/"), versioned=versioned, page_objects=1)
+    with opened(lake, bucket) as client:
+        pages = client.listed("set/", versioned=versioned, page_objects=1)
         assert [entry.key for entry in pages] == ["a", "b", "page +%é"]
 
 
 def test_store_that_leaves_out_versions_is_refused(lake: Lake, bucket: str) -> None:
     keep_versions(lake, bucket)
     lake.put(bucket, FEW)
-    with opened(lake, bucket) as requests, pytest.raises(WorkError) as failed:
-        list(listed(requests, Address(bucket, "set/"), versioned=True, page_objects=1))
+    with opened(lake, bucket) as client, pytest.raises(WorkError) as failed:
+        list(client.listed("set/", versioned=True, page_objects=1))
     assert failed.value.message == (
         f"The store lists 3 objects below s3://{bucket}/set/, but 2 when it lists their versions."
     )

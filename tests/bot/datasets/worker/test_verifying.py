@@ -16,8 +16,9 @@ from typing_extensions import override
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.checksums import equal_parts, etag_of_parts
-from bot.datasets.worker.requests import Requests
-from bot.datasets.worker.store import Store, store
+from bot.datasets.worker.stores.client import StoreClient
+from bot.datasets.worker.stores.registry import connected, read_settings
+from bot.datasets.worker.stores.s3.settings import S3Settings
 from bot.datasets.worker.verifying import Verifier
 from tests.object_stores import Lake
 
@@ -40,7 +41,7 @@ class Rig:
     """A file, and a store that tells of an object."""
 
     file: int
-    requests: Requests
+    client: StoreClient
     told: Told
 
     def entry(self, etag: str) -> Entry:
@@ -89,11 +90,11 @@ def rig(file: int, tmp_path: Path) -> Iterator[Rig]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     endpoint = f"http://127.0.0.1:{server.server_port}"
-    requests = Requests(
-        Store(endpoint=endpoint, path_style=True, credentials=str(tmp_path)), "lake", 1.0
+    client = connected(
+        S3Settings(endpoint=endpoint, path_style=True, credentials=str(tmp_path)), "lake", 1.0
     )
-    yield Rig(file, requests, told)
-    requests.close()
+    yield Rig(file, client, told)
+    client.close()
     server.shutdown()
     server.server_close()
 
@@ -133,23 +134,23 @@ def test_parts_of_any_size_are_compared(
     lake: Lake, file: int, sizes: list[int], algorithm: str | None, kind: str
 ) -> None:
     bucket, entry = stored_in(lake, sizes, algorithm)
-    requests = Requests(store(lake.store(), "--store"), bucket, 2.0)
-    assert Verifier(requests, "set/").compared(entry, file) == kind
+    client = connected(read_settings(lake.store(), "--store"), bucket, 2.0)
+    assert Verifier(client, "set/").compared(entry, file) == kind
     os.pwrite(file, b"\0" if CONTENT[MIB] else b"\1", MIB)
-    assert Verifier(requests, "set/").compared(entry, file) is None
-    requests.close()
+    assert Verifier(client, "set/").compared(entry, file) is None
+    client.close()
 
 
 @pytest.mark.parametrize("step", [5 * MIB, 8 * MIB, 10 * MIB, 5_000_000])
 def test_usual_parts_are_guessed(rig: Rig, step: int) -> None:
     entry = rig.entry(rig.etag(*equal_parts(SIZE, step)))
-    verifier = Verifier(rig.requests, "")
+    verifier = Verifier(rig.client, "")
     assert verifier.compared(entry, rig.file) == "md5"
 
 
 def test_unusual_parts_leave_the_size(rig: Rig) -> None:
     entry = rig.entry(rig.etag(7 * MIB + 5, 5 * MIB + 2))
-    verifier = Verifier(rig.requests, "")
+    verifier = Verifier(rig.client, "")
     assert verifier.verify(entry, rig.file)
     assert (verifier.counts, verifier.bytes) == ({"size": 1}, {"size": SIZE})
 
@@ -158,13 +159,13 @@ def test_what_differs_is_read_again(rig: Rig) -> None:
     entry = rig.entry(rig.etag(8 * MIB, 4 * MIB + 7))
     rig.told.headers, rig.told.parts = {"etag": f'"{entry.etag}"'}, [8 * MIB, 4 * MIB + 7]
     rig.spoil()
-    assert not Verifier(rig.requests, "").verify(entry, rig.file)
+    assert not Verifier(rig.client, "").verify(entry, rig.file)
 
 
 def test_odd_etags_cost_one_more_reading(rig: Rig) -> None:
     entry = rig.entry(f"{32 * 'a'}-2")
     rig.told.headers, rig.told.parts = {"etag": f'"{entry.etag}"'}, [8 * MIB, 4 * MIB + 7]
-    verifier = Verifier(rig.requests, "")
+    verifier = Verifier(rig.client, "")
     assert [verifier.compared(entry, rig.file) for _ in range(2)] == [None, "size"]
     other, rig.told.asked = Entry("other", SIZE, entry.etag), 0
     assert (verifier.compared(other, rig.file), rig.told.asked) == ("size", 1)
@@ -173,7 +174,7 @@ def test_odd_etags_cost_one_more_reading(rig: Rig) -> None:
 def test_usual_etags_are_believed_on(rig: Rig) -> None:
     entry = rig.entry(rig.etag(8 * MIB, 4 * MIB + 7))
     rig.told.headers, rig.told.parts = {"etag": f'"{entry.etag}"'}, [8 * MIB, 4 * MIB + 7]
-    verifier = Verifier(rig.requests, "")
+    verifier = Verifier(rig.client, "")
     assert verifier.compared(entry, rig.file) == "md5"
     rig.spoil()
     again = Entry("other", SIZE, entry.etag)
@@ -186,11 +187,11 @@ def test_keys_of_kms_leave_checksums(rig: Rig) -> None:
     whole = base64.b64encode(hashlib.sha256(CONTENT).digest()).decode()
     secret = {"x-amz-server-side-encryption": "aws:kms"}
     rig.told.headers = secret
-    assert Verifier(rig.requests, "").compared(entry, rig.file) == "size"
+    assert Verifier(rig.client, "").compared(entry, rig.file) == "size"
     rig.told.headers = secret | {"x-amz-checksum-sha256": whole}
-    assert Verifier(rig.requests, "").compared(entry, rig.file) == "checksum"
+    assert Verifier(rig.client, "").compared(entry, rig.file) == "checksum"
     rig.spoil()
-    assert Verifier(rig.requests, "").compared(entry, rig.file) is None
+    assert Verifier(rig.client, "").compared(entry, rig.file) is None
 
 
 @pytest.mark.parametrize(
@@ -207,6 +208,6 @@ def test_newer_checksums_of_s3_are_compared(
     entry = rig.entry(rig.etag(8 * MIB, 4 * MIB + 7))
     told = {f"x-amz-checksum-{name}": checksum, "x-amz-checksum-type": covers}
     rig.told.headers, rig.told.parts = told | {"etag": f'"{entry.etag}"'}, [8 * MIB, 4 * MIB + 7]
-    assert Verifier(rig.requests, "").compared(entry, rig.file) == "checksum"
+    assert Verifier(rig.client, "").compared(entry, rig.file) == "checksum"
     rig.spoil()
-    assert Verifier(rig.requests, "").compared(entry, rig.file) is None
+    assert Verifier(rig.client, "").compared(entry, rig.file) is None

@@ -1,6 +1,6 @@
 """Reads by obstore: Rust without the GIL, with less than half the CPU of boto3."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -13,45 +13,51 @@ from obstore.exceptions import (
     PreconditionError,
     UnauthenticatedError,
 )
-from obstore.store import S3Store
 from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
-from bot.datasets.worker.engine import CHUNK_BYTES, UnfitError
 from bot.datasets.worker.failures import WorkError, wrong_input
-from bot.datasets.worker.store import Address, Store, authority, base_url, keys
+from bot.datasets.worker.stores.engine import CHUNK_BYTES, UnfitError
+from bot.datasets.worker.stores.settings import StoreSettings, authority
 
 if TYPE_CHECKING:
     from obstore import GetOptions
-    from obstore.store import ClientConfig, RetryConfig, S3Credential
+    from obstore.store import ClientConfig, GCSStore, RetryConfig, S3Store
 
 _WORDS_SHOWN = 200
 # While a part is sent, the store sends nothing.
 _UNHEARD, _UNHEARD_WRITING = timedelta(seconds=20), timedelta(seconds=120)
 # The crew of the copy retries for as long as it should.
-_RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
+RETRIES: "RetryConfig" = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 
 
 class ObstoreEngine:
-    """Reads objects below a prefix by obstore."""
+    """Reads objects below a prefix by obstore; `of_entry` are the options that select an object."""
 
     name = "obstore"
 
-    def __init__(self, where: Store, source: Address) -> None:
-        self._prefix: Final = source.prefix
-        self._store: Final = s3_store(where, source.bucket)
+    def __init__(
+        self,
+        store: "GCSStore | S3Store",
+        prefix: str,
+        of_entry: Callable[[Entry], "GetOptions"],
+    ) -> None:
+        self._store: Final = store
+        self._prefix: Final = prefix
+        self._of_entry: Final = of_entry
 
     def whole(self, entry: Entry) -> Buffer:
         """All bytes of an object."""
         try:
-            answer = obstore.get(self._store, self._prefix + entry.key, options=_options(entry))
+            options = self._of_entry(entry)
+            answer = obstore.get(self._store, self._prefix + entry.key, options=options)
             return answer.bytes()
         except (BaseError, OSError, ValueError) as error:
             raise _translated(error, entry.key) from error
 
     def chunks(self, entry: Entry, first: int, size: int) -> Iterator[Buffer]:
         """Some bytes of an object."""
-        options = _options(entry)
+        options = self._of_entry(entry)
         if size < entry.size:
             options["range"] = (first, first + size)
         try:
@@ -61,42 +67,11 @@ class ObstoreEngine:
         return _streamed(iter(answer.stream(CHUNK_BYTES)), entry.key)
 
 
-def s3_store(where: Store, bucket: str, *, to_write: bool = False) -> S3Store:
-    """The client of a bucket; WorkError (no_access) without credentials."""
-    # This fails before anything is copied if there are no credentials.
-    keys(where)
-    url = base_url(where, bucket)
-    return S3Store(
-        bucket,
-        endpoint=url.rpartition("/")[0] if where.path_style else url,
-        region=where.region,
-        virtual_hosted_style_request=not where.path_style,
-        # The store checks it on arrival, and keeps it even if its ETags are not MD5s.
-        config={"checksum_algorithm": "SHA256"} if to_write else None,
-        client_options=_client(where, _UNHEARD_WRITING if to_write else _UNHEARD),
-        retry_config=_RETRIES,
-        credential_provider=lambda: _credential(where),
-    )
-
-
-def _streamed(chunks: Iterator[Buffer], key: str) -> Iterator[Buffer]:
-    try:
-        yield from chunks
-    except (BaseError, OSError, ValueError) as error:
-        raise _translated(error, key) from error
-
-
-def _options(entry: Entry) -> "GetOptions":
-    options: GetOptions = {"if_match": f'"{entry.etag}"'} if entry.etag else {}
-    if entry.version_id is not None:
-        options["version"] = entry.version_id
-    return options
-
-
-def _client(where: Store, unheard: timedelta) -> "ClientConfig":
+def client_options(where: StoreSettings, *, to_write: bool = False) -> "ClientConfig":
+    """The options of obstore's HTTP client."""
     options: ClientConfig = {
         "connect_timeout": timedelta(seconds=5),
-        "read_timeout": unheard,
+        "read_timeout": _UNHEARD_WRITING if to_write else _UNHEARD,
         # A request may take long, as long as it makes progress.
         "timeout": timedelta(hours=6),
         "allow_http": bool(where.endpoint and where.endpoint.startswith("http://")),
@@ -106,16 +81,11 @@ def _client(where: Store, unheard: timedelta) -> "ClientConfig":
     return options
 
 
-def _credential(where: Store) -> "S3Credential":
-    found = keys(where)
-    credential: S3Credential = {
-        "access_key_id": found.access_key,
-        "secret_access_key": found.secret_key,
-        "expires_at": found.expires_at,
-    }
-    if found.token:
-        credential["token"] = found.token
-    return credential
+def _streamed(chunks: Iterator[Buffer], key: str) -> Iterator[Buffer]:
+    try:
+        yield from chunks
+    except (BaseError, OSError, ValueError) as error:
+        raise _translated(error, key) from error
 
 
 def _translated(error: Exception, key: str) -> Exception:

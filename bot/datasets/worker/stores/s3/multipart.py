@@ -9,8 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from bot.datasets.worker.failures import WorkError
-from bot.datasets.worker.requests import RefusedError, Requests
-from bot.datasets.worker.xml import error_code, etag_of, put_together, upload_id
+from bot.datasets.worker.stores.http import RefusedError
+from bot.datasets.worker.stores.s3.requests import Requests
+from bot.datasets.worker.stores.s3.xml import error_code, etag_of, put_together, upload_id
 
 _PARTS_SENT = 2
 _CHECKSUM = "x-amz-checksum-sha256"

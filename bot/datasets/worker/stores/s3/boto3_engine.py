@@ -10,9 +10,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
-from bot.datasets.worker.engine import CHUNK_BYTES
-from bot.datasets.worker.obstore_engine import changed, gone, no_access, not_read
-from bot.datasets.worker.store import Address, Store, keys
+from bot.datasets.worker.stores.engine import CHUNK_BYTES, cut
+from bot.datasets.worker.stores.obstore_engine import changed, gone, no_access, not_read
+from bot.datasets.worker.stores.s3.keys import keys
+from bot.datasets.worker.stores.s3.settings import S3Settings
+from bot.datasets.worker.stores.settings import Address
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -27,7 +29,7 @@ class Boto3Engine:
 
     name = "boto3"
 
-    def __init__(self, where: Store, source: Address, connections: int) -> None:
+    def __init__(self, where: S3Settings, source: Address, connections: int) -> None:
         self._source: Final = source
         self._client: Final = _client(where, connections)
 
@@ -59,7 +61,7 @@ class Boto3Engine:
         return chunks if partial or size == entry.size else cut(chunks, first, size)
 
 
-def _client(where: Store, connections: int) -> "S3Client":
+def _client(where: S3Settings, connections: int) -> "S3Client":
     found = keys(where)
     return boto3.client(
         "s3",
@@ -86,15 +88,6 @@ def _streamed(chunks: Iterator[bytes], key: str) -> Iterator[bytes]:
         yield from chunks
     except _FAILURES as error:
         raise not_read(key, str(error)) from error
-
-
-def cut(chunks: Iterator[bytes], first: int, size: int) -> Iterator[bytes]:
-    """The bytes of a range, cut out of the chunks of the whole object."""
-    place = 0
-    for chunk in chunks:
-        if piece := chunk[max(0, first - place) : max(0, first + size - place)]:
-            yield piece
-        place += len(chunk)
 
 
 def _refusal(error: ClientError, key: str) -> Exception:

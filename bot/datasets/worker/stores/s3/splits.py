@@ -7,7 +7,7 @@ from bot.datasets.manifest import Entry
 from bot.datasets.worker.checksums import equal_parts
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.parts import part_bytes
-from bot.datasets.worker.requests import Requests
+from bot.datasets.worker.stores.s3.requests import Requests
 
 _MIB, _MB = 1 << 20, 1_000_000
 # Defaults of the AWS SDKs and command line, rclone, s5cmd, mc, Hadoop, Spark and ourselves.

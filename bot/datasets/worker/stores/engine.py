@@ -70,3 +70,12 @@ class Fallback:
                 self._second = self._make_second()
                 self.name = f"{self._first.name} and {self._second.name}"
             return self._second
+
+
+def cut(chunks: Iterator[bytes], first: int, size: int) -> Iterator[bytes]:
+    """The bytes of a range, cut out of the chunks of the whole object."""
+    place = 0
+    for chunk in chunks:
+        if piece := chunk[max(0, first - place) : max(0, first + size - place)]:
+            yield piece
+        place += len(chunk)
