@@ -165,14 +165,16 @@ def revoke(ctx: Context, number: str | None) -> Reply:
 def adopt(ctx: Context, value: str) -> Reply:
     """Makes the external value the base."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=True)
-    return Reply((plain(f"The base of ClusterQueue {taken.queue} is now the external value."),))
+    kind = ctx.quotas.words(taken.cluster).queue
+    return Reply((plain(f"The base of {kind} {taken.queue} is now the external value."),))
 
 
 @quota.button("quota.rewrite", right=Right.QUOTA_SET, team=of_no_team)
 def rewrite(ctx: Context, value: str) -> Reply:
     """Overwrites the external value."""
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)
-    return Reply((plain(f"Setting ClusterQueue {taken.queue} back to the expected value."),))
+    kind = ctx.quotas.words(taken.cluster).queue
+    return Reply((plain(f"Setting {kind} {taken.queue} back to the expected value."),))
 
 
 def _length(row: Override) -> Markup:

@@ -48,10 +48,14 @@ def ends_soon(session: Session, row: Override, above: Sequence[Item], now: datet
     _tell(session, row, "notice", line, now)
 
 
-def stopped(session: Session, row: Override, why: str, now: datetime) -> None:
-    """Posts why a quota is left alone, since an edited card notifies no one."""
+def stopped(session: Session, row: Override, why: str, now: datetime, *, has_buttons: bool) -> None:
+    """Posts why a quota is left alone, since an edited card notifies no one.
+
+    With `has_buttons` the card asks what to do about it.
+    """
     purpose = f"stopped-{hashlib.sha256(why.encode()).hexdigest()[:12]}"
-    _tell(session, row, purpose, join(plain(why), " A platform admin decides on the card."), now)
+    hint = " A platform admin decides on the card." if has_buttons else ""
+    _tell(session, row, purpose, join(plain(why), hint), now)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.app import Application
-from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Session
 from bot.people import Person
+from bot.quotas.engines.opening import follow
 from bot.slack.incoming import Incoming
 from bot.slack.text import as_text
 from tests.bot.cluster.api_server import PATIENCE_SECONDS, eventually
@@ -25,7 +25,7 @@ TEAM_A, TEAM_B, APPROVALS, ELSEWHERE = "C0TEAMA", "C0TEAMB", "C0APPROVE", "C0RAN
 SETTINGS = """\
 workspace: T0QM
 database: {url: "URL"}
-clusters: {default: {kubeconfig: FOLDER/kubeconfig}}
+clusters: {default: {kubeconfig: FOLDER/kubeconfig, engine: kueue}}
 admins: {people: [U0CAROL]}
 teams:
   team-a:
@@ -112,11 +112,14 @@ def question(office: Office, text: str) -> str:
 
 
 @contextmanager
-def opened(folder: Path, url: str, served: Served, more: str = "") -> Iterator[Office]:
+def opened(
+    folder: Path, url: str, served: Served, more: str = "", engine: str = "kueue"
+) -> Iterator[Office]:
     """An office on a fresh database that sees the cluster of the story; `more` are settings."""
     served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
     path = folder / "quartermaster.yaml"
-    path.write_text(SETTINGS.replace("URL", url).replace("FOLDER", str(folder)) + more)
+    known = SETTINGS.replace("engine: kueue", f"engine: {engine}")
+    path.write_text(known.replace("URL", url).replace("FOLDER", str(folder)) + more)
     schema.upgrade(url)
     file = ConfigurationFile(path)
     settings = file.load()

@@ -1,13 +1,16 @@
 """/quota and /approval as people use them: asked, decided, ended, refused."""
 
 import re
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from sqlmodel import select
 
 from bot.approvals import Approval
-from bot.quotas.tables import Override
-from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office
+from bot.quotas.tables import ManagedQuota, Override
+from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office, opened
+from tests.playground.cluster.served import Served
 
 REQUEST = '/quota request +8 --for 3d --reason "CVPR deadline"'
 OWN = "You cannot decide your own request.\nAnother approver has to decide it."
@@ -54,6 +57,33 @@ def test_status_of_all_teams_side_by_side(office: Office) -> None:
             "  team-a  h100      4        0       0         8               0",
             "  team-b  h100      8        0       0         4               0",
         ]
+
+
+@pytest.mark.parametrize(
+    ("button", "answer"),
+    [
+        ("adopt", "The base of Queue team-a is now the external value."),
+        ("rewrite", "Setting Queue team-a back to the expected value."),
+    ],
+)
+def test_answers_name_the_queue_as_kai_does(
+    tmp_path: Path, served: Served, button: str, answer: str
+) -> None:
+    quota = ManagedQuota(
+        workspace_id="T0QM",
+        cluster="default",
+        queue="team-a",
+        flavor="any",
+        resource="nvidia.com/gpu",
+        field="nominalQuota",
+        baseline=Decimal(4),
+        stranger=Decimal(6),
+    )
+    value = f"{quota.id}:6"
+    url = f"sqlite:///{tmp_path}/test.db"
+    with opened(tmp_path, url, served, engine="kai") as office:
+        office.application.database.transaction(lambda session: session.add(quota))
+        assert office.clicks(CAROL, APPROVALS, f"quota.{button}", value) == answer
 
 
 def test_request_is_received_with_its_way_back(office: Office) -> None:

@@ -260,7 +260,8 @@ def _stop(session: Session, quota_id: str, report: Report, now: datetime) -> Non
     if (quota.stopped_because, quota.stranger) != (report.sentence, report.stranger):
         quota.stopped_because, quota.stranger = report.sentence, report.stranger
         for row in refresh_overrides(session, quota_id):
-            notices.stopped(session, row, report.sentence, now)
+            has_buttons = report.stranger is not None
+            notices.stopped(session, row, report.sentence, now, has_buttons=has_buttons)
 
 
 def _gone(quota: ManagedQuota, kind: str) -> str:

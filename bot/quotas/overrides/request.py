@@ -50,7 +50,7 @@ def override_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: dateti
     before = _before(facts, target, mode)
     delta = wish.amount.value - (Decimal(0) if wish.amount.relative else before)
     length = _length(facts.settings, wish)
-    _refuse_senseless(target, before, delta, wish)
+    _refuse_senseless(target, before, delta, wish, mode)
     row = _row(facts, target, wish, asker, now)
     row.mode, row.amount, row.shown_from = mode, delta, Decimal(before)
     row.duration_seconds = int(length.total_seconds())
@@ -67,7 +67,7 @@ def base_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) 
     known = facts.base_of(QuotaField(row.queue, row.flavor, row.resource, NOMINAL))
     before = _base(facts, target) if known is None else known
     total = wish.amount.value + (before if wish.amount.relative else Decimal(0))
-    _refuse_senseless(target, before, total - before, wish)
+    _refuse_senseless(target, before, total - before, wish, Mode.BASE)
     row.mode, row.amount, row.shown_from = Mode.BASE, total, before
     return row
 
@@ -168,18 +168,20 @@ def _base(facts: Facts, target: Figures) -> Decimal:
 
 
 def _refuse_senseless(
-    target: Figures, before: Decimal, delta: Decimal, wish: OverrideRequest
+    target: Figures, before: Decimal, delta: Decimal, wish: OverrideRequest, mode: Mode
 ) -> None:
-    after = before + delta
+    after, is_limit = before + delta, mode is Mode.BORROWING_LIMIT
     if not delta:
+        has = "can already borrow up to" if is_limit else "already has"
         raise ConflictError(
-            f"{wish.team} already has {gpus(before)} of {target.flavor}.",
+            f"{wish.team} {has} {gpus(before)} of {target.flavor}.",
             "Nothing would change.",
         )
     if after < 0:
+        has, less = ("can borrow up to", "borrow") if is_limit else ("has", "have")
         raise LimitError(
-            f"{wish.team} has {gpus(before)} of {target.flavor}, so it cannot have {gpus(-delta)} "
-            "fewer.",
+            f"{wish.team} {has} {gpus(before)} of {target.flavor}, so it cannot {less}"
+            f" {gpus(-delta)} fewer.",
             f"The maximum is {figure(before)}.",
         )
     if abs(delta) > MOST_GPUS:

@@ -286,6 +286,8 @@ def test_more_lent_meanwhile_stops_with_words(rig: Rig) -> None:
         " platform admin can lower its lendingLimit first. Nothing was changed."
     )
     assert rig.card(override_id).lines[-1] == f"*Stopped*: {stopped}"
+    assert rig.card(override_id).buttons == ()
+    assert f"<@U0ALICE> {stopped}" in rig.said(override_id).values()
     assert (rig.kueue.value("team-a"), len(rig.kueue.patches)) == ("12", 1)
     rig.kueue.set("team-a", "4", "lendingLimit")
     rig.wake_quotas()

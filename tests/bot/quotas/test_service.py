@@ -118,6 +118,24 @@ def test_refuses_raising_a_limit_without_limit(rig: Rig) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("amount", "message", "hint"),
+    [
+        ("2", "team-a can already borrow up to 2 GPUs of h100.", "Nothing would change."),
+        (
+            "-5",
+            "team-a can borrow up to 2 GPUs of h100, so it cannot borrow 5 GPUs fewer.",
+            "The maximum is 2.",
+        ),
+    ],
+)
+def test_refusals_name_the_borrowing_limit(rig: Rig, amount: str, message: str, hint: str) -> None:
+    rig.policy = settings(override="borrowing_limit")
+    rig.kueue.add("team-a", "4", borrowingLimit=2)
+    rig.look()
+    assert refusal(rig, amount) == (message, hint)
+
+
 def test_lending_house_asks_for_the_lender(rig: Rig) -> None:
     rig.policy = settings(override="transfer")
     assert refusal(rig) == (
