@@ -13,7 +13,6 @@ from bot.areas import Area, Foundations
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.following import Following
-from bot.cluster.opening import follow
 from bot.commands.dispatcher import CommandDispatcher
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
@@ -21,6 +20,7 @@ from bot.database import schema
 from bot.database.database import Database
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.quotas.engines.opening import follow
 from bot.quotas.engines.registry import Engines
 from bot.quotas.parts import QuotasArea
 from bot.reconcile.controller import Controller

@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.app import version
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
-from bot.cluster.resources import KAI, KUEUE, NODES, VISIBILITY
+from bot.cluster.resources import NODES
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
 from bot.database.database import Database
@@ -20,7 +20,9 @@ from bot.findings import Finding, Findings
 from bot.gpus.digests.plans import plans_in_force
 from bot.gpus.nodes import Counting
 from bot.gpus.sources.choice import Sources
-from bot.quotas.checking import engine_finding, queue_findings
+from bot.quotas.checking import engine_finding
+from bot.quotas.engines.definition import Right
+from bot.quotas.engines.registry import ENGINES
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
 from bot.snapshots import checking as snapshots
@@ -29,42 +31,26 @@ from bot.volumes.anf import NetAppFiles
 
 _SKEW_SECONDS = 60.0
 _BATCH, _CORE = "batch", ""
-_Right = tuple[str, str, str, str]
-_EVERYWHERE: tuple[_Right, ...] = (
-    ("watch", _BATCH, "jobs", ""),
-    ("watch", _CORE, "pods", ""),
-    ("watch", _CORE, "nodes", ""),
-    ("watch", _CORE, "persistentvolumeclaims", ""),
-    ("watch", _CORE, "persistentvolumes", ""),
-    ("watch", "storage.k8s.io", "storageclasses", ""),
+_EVERYWHERE: tuple[Right, ...] = (
+    Right("watch", _BATCH, "jobs"),
+    Right("watch", _CORE, "pods"),
+    Right("watch", _CORE, "nodes"),
+    Right("watch", _CORE, "persistentvolumeclaims"),
+    Right("watch", _CORE, "persistentvolumes"),
+    Right("watch", "storage.k8s.io", "storageclasses"),
 )
 # In each team's namespace.
-_IN_TEAMS: tuple[_Right, ...] = (
-    ("create", _BATCH, "jobs", ""),
-    ("delete", _BATCH, "jobs", ""),
-    ("get", _CORE, "pods", "log"),
-    ("list", _CORE, "events", ""),
-    ("create", _CORE, "persistentvolumeclaims", ""),
-    ("create", _CORE, "secrets", ""),
-    ("get", _CORE, "secrets", ""),
-    ("create", _CORE, "services", ""),
-    ("create", "networking.k8s.io", "ingresses", ""),
+_IN_TEAMS: tuple[Right, ...] = (
+    Right("create", _BATCH, "jobs"),
+    Right("delete", _BATCH, "jobs"),
+    Right("get", _CORE, "pods", "log"),
+    Right("list", _CORE, "events"),
+    Right("create", _CORE, "persistentvolumeclaims"),
+    Right("create", _CORE, "secrets"),
+    Right("get", _CORE, "secrets"),
+    Right("create", _CORE, "services"),
+    Right("create", "networking.k8s.io", "ingresses"),
 )
-_WITH_KUEUE: tuple[_Right, ...] = (
-    ("watch", KUEUE, "workloads", ""),
-    ("watch", KUEUE, "clusterqueues", ""),
-    ("patch", KUEUE, "clusterqueues", ""),
-    ("watch", KUEUE, "localqueues", ""),
-    ("get", VISIBILITY, "clusterqueues", "pendingworkloads"),
-)
-_WITHOUT_ENGINE: tuple[_Right, ...] = (("watch", "scheduling.k8s.io", "priorityclasses", ""),)
-_WITH_KAI: tuple[_Right, ...] = (
-    ("watch", KAI, "podgroups", ""),
-    ("watch", KAI, "queues", ""),
-    ("patch", KAI, "queues", ""),
-    ("watch", "scheduling.k8s.io", "priorityclasses", ""),
-)
-_WITH = {"kueue": _WITH_KUEUE, "kai": _WITH_KAI, "none": _WITHOUT_ENGINE}
 
 
 def examine(path: Path) -> list[Finding]:
@@ -185,9 +171,10 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
     yield _skew(cluster, about)
     teams = {key: team for key, team in settings.teams.items() if name in team.reach}
-    yield engine_finding(at.engine, cluster, about)
-    yield _rights(cluster, about, (*_EVERYWHERE, *_WITH[at.engine]), teams)
-    yield from queue_findings(at.engine, teams, cluster, about)
+    engine = ENGINES[at.engine]
+    yield engine_finding(engine, cluster, about)
+    yield _rights(cluster, about, (*_EVERYWHERE, *engine.rights), teams)
+    yield from engine.check_teams(teams, cluster, about)
     yield from snapshots.checks(settings, cluster)
     yield from volumes.records(settings, cluster)
 
@@ -232,11 +219,11 @@ def _skew(cluster: Cluster, about: str) -> Finding:
 
 
 def _rights(
-    cluster: Cluster, about: str, everywhere: Sequence[_Right], teams: Mapping[str, Team]
+    cluster: Cluster, about: str, everywhere: Sequence[Right], teams: Mapping[str, Team]
 ) -> Finding:
     """Whether the bot may do what it does, in the whole cluster and in the teams' namespaces."""
     namespaces = sorted({team.namespace for team in teams.values()})
-    needed: list[tuple[_Right, str | None]] = [(right, None) for right in everywhere]
+    needed: list[tuple[Right, str | None]] = [(right, None) for right in everywhere]
     needed += [(right, namespace) for namespace in namespaces for right in _IN_TEAMS]
     missing = [_spelled(right, place) for right, place in needed if not _may(cluster, right, place)]
     if missing:
@@ -245,12 +232,12 @@ def _rights(
     return Finding(f"{about} rights", "ok", f"all {len(needed)} are granted")
 
 
-def _may(cluster: Cluster, right: _Right, namespace: str | None) -> bool:
+def _may(cluster: Cluster, right: Right, namespace: str | None) -> bool:
     verb, group, plural, sub = right
     return cluster.may(verb, group, plural, subresource=sub, namespace=namespace)
 
 
-def _spelled(right: _Right, namespace: str | None) -> str:
+def _spelled(right: Right, namespace: str | None) -> str:
     verb, _, plural, sub = right
     place = f" in {namespace}" if namespace else ""
     return f"{verb} {plural}{'/' + sub if sub else ''}{place}"

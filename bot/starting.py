@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
 from bot.config.environment import read_secrets
 from bot.current import CurrentSettings
 from bot.logs import configure
+from bot.quotas.engines.opening import follow
 
 _SWITCH_SECONDS = 0.00025
 

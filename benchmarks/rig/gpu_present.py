@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from typing_extensions import override
 
 from bot.cluster import labels
-from bot.cluster.cluster import WATCHED, Cluster
+from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.cluster.credentials import Access
 from bot.cluster.objects import (
@@ -28,6 +28,7 @@ from bot.cluster.objects import (
 from bot.cluster.quantities import Quantity
 from bot.cluster.resources import HOLDERS, NODES, PODS
 from bot.database.columns import new_id
+from bot.quotas.engines.opening import watched_with
 from bot.training.tables import Run, RunPhase
 
 _GPU, _PER_NODE = "nvidia.com/gpu", 8
@@ -61,7 +62,7 @@ def runs(count: int, teams: int) -> list[Run]:
 
 def cluster(of: list[Run]) -> Cluster:
     """A cluster whose view shows a pod of each run; it cannot be asked anything."""
-    known = Cluster("default", Connection(_nothing), "benchmark", watched=WATCHED)
+    known = Cluster("default", Connection(_nothing), "benchmark", watched=watched_with("kueue"))
     view = known.view
     view.store(PODS).replace([_pod(run, number) for number, run in enumerate(of)])
     view.store(NODES).replace([_node(number) for number in range(-(-len(of) // _PER_NODE))])

@@ -1,7 +1,7 @@
 """A Kubernetes cluster, as the rest of the bot sees it."""
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Self
 from urllib.parse import quote
@@ -24,8 +24,9 @@ PENDING_PAGE = 1000
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
-# What is watched in every cluster, and the label selector that chooses from it.
-_EVERYWHERE: Mapping[Resource[Any], str] = {
+# What is watched in every cluster, and the label selector that chooses from it. Quota engines watch
+# more.
+EVERYWHERE: Mapping[Resource[Any], str] = {
     **dict.fromkeys(resources.ROOTS, ""),
     resources.PODS: labels.RUN,
     resources.HOLDERS: f"!{labels.RUN}",
@@ -39,23 +40,6 @@ _EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.SNAPSHOT_ACTIONS: "",
     resources.ALLOWANCES: "",
 }
-_OF_KUEUE: tuple[Resource[Any], ...] = (
-    resources.WORKLOADS,
-    resources.CLUSTER_QUEUES,
-    resources.LOCAL_QUEUES,
-    resources.COHORTS,
-    resources.RESOURCE_FLAVORS,
-    resources.PRIORITY_CLASSES,
-)
-_OF_KAI: tuple[Resource[Any], ...] = (
-    resources.POD_GROUPS,
-    resources.KAI_QUEUES,
-    resources.SYSTEM_PRIORITIES,
-)
-WATCHED: Mapping[Resource[Any], str] = {**_EVERYWHERE, **dict.fromkeys(_OF_KUEUE, "")}
-WATCHED_WITH_KAI: Mapping[Resource[Any], str] = {**_EVERYWHERE, **dict.fromkeys(_OF_KAI, "")}
-WATCHED_ALONE: Mapping[Resource[Any], str] = {**_EVERYWHERE, resources.SYSTEM_PRIORITIES: ""}
-WATCHED_WITH = {"kueue": WATCHED, "kai": WATCHED_WITH_KAI, "none": WATCHED_ALONE}
 
 
 class Verdict(ObjectPart, frozen=True, kw_only=True):
@@ -79,11 +63,11 @@ class Cluster(Client):
         connection: Connection,
         installation: str,
         pace: Pace | None = None,
-        watched: Mapping[Resource[Any], str] = WATCHED,
+        watched: Mapping[Resource[Any], str] = EVERYWHERE,
     ) -> None:
         super().__init__(name, connection)
         self.installation = installation
-        self._take(following(name, connection, watched, pace))
+        self._take(following(name, connection, watched, pace=pace))
 
     @classmethod
     def of(cls, begun: Following, installation: str) -> Self:
@@ -174,10 +158,12 @@ class Cluster(Client):
 def following(
     name: str,
     connection: Connection,
-    watched: Mapping[Resource[Any], str] = WATCHED,
+    watched: Mapping[Resource[Any], str] = EVERYWHERE,
+    unwatched: Sequence[Resource[Any]] = (),
     pace: Pace | None = None,
 ) -> Following:
-    """What is watched of a cluster; nothing is until it is started."""
-    known = {**WATCHED, **WATCHED_WITH_KAI}
-    unwatched = [each for each in known if each not in watched]
+    """What is watched of a cluster; nothing is until it is started.
+
+    `unwatched` resources are empty in its view.
+    """
     return Following(name, connection, watched, unwatched, pace)

@@ -2,6 +2,5 @@
 
 from bot.quotas.engines.engine import Engine, Figures, Queue, Queues
 from bot.quotas.engines.registry import Engines
-from bot.quotas.service import QuotaService
 
-__all__ = ["Engine", "Engines", "Figures", "Queue", "Queues", "QuotaService"]
+__all__ = ["Engine", "Engines", "Figures", "Queue", "Queues"]

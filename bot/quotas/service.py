@@ -16,9 +16,8 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.quotas.engines.engine import EngineTerms, Queues
-from bot.quotas.engines.kueue.wording import WORDS as KUEUE
 from bot.quotas.engines.quota import QuotaField
-from bot.quotas.engines.registry import Engines
+from bot.quotas.engines.registry import DEFAULT, Engines
 from bot.quotas.overrides.beginning import digest_of, looks_in_view, quota_at, starts
 from bot.quotas.overrides.effect import Effect, foresee
 from bot.quotas.overrides.request import Facts, OverrideRequest, base_row, override_row
@@ -81,9 +80,9 @@ class QuotaService:
         return self._engines.of(cluster).queues
 
     def words(self, cluster: str) -> EngineTerms:
-        """The terms of a cluster's engine; Kueue's if the cluster is not configured."""
+        """The terms of a cluster's engine; the default's if the cluster is not configured."""
         engine = self._engines.get(cluster)
-        return engine.words if engine else KUEUE
+        return engine.words if engine else DEFAULT.terms
 
     def status(self, session: Session, teams: Iterable[str]) -> list[TeamStatus]:
         """The quota of these teams, from the view and the database."""

@@ -7,12 +7,12 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bot.cluster.objects import ClusterObject
-from bot.cluster.resources import CLUSTER_QUEUES, KAI_QUEUES
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.errors import DatabaseError
 from bot.quotas.engines.engine import Engine
 from bot.quotas.engines.quota import QuotaAnnotation, decoded
+from bot.quotas.engines.registry import ENGINES
 from bot.quotas.overrides.beginning import managed
 from bot.quotas.tables import QUOTA, ManagedQuota, Override, lane_of
 from bot.reconcile.due import wake
@@ -20,7 +20,7 @@ from bot.reconcile.wakeups import Wakeup
 
 log = structlog.get_logger()
 
-_QUEUES = (CLUSTER_QUEUES, KAI_QUEUES)
+_QUEUES = frozenset(each.queues for each in ENGINES.values() if each.queues)
 
 
 class QueueChanges:

@@ -4,11 +4,10 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from bot.cluster.resources import PRIORITY_CLASSES, SYSTEM_PRIORITIES
-from bot.cluster.view import View
 from bot.config import Team
 from bot.durations import format_duration
 from bot.errors import LimitError
+from bot.quotas.engines.registry import ENGINES
 from bot.training.kinds.interactive import is_notebook
 from bot.training.kinds.kind import Site
 from bot.training.spec import Entrance, RunSpec, spec_of
@@ -52,7 +51,8 @@ def welcomed(spec: RunSpec, site: Site) -> RunSpec:
         entrance = Entrance(
             host=way.host, class_name=way.class_name, tls=way.tls, tls_secret=way.tls_secret
         )
-    has_usual = usual is not None and _has_priority(site.view, usual)
+    known = ENGINES[site.cluster.engine].priorities
+    has_usual = usual is not None and site.view.get(known, usual) is not None
     priority = spec.priority or (usual if has_usual else None)
     return replace(spec, entrance=entrance, priority=priority)
 
@@ -142,8 +142,3 @@ def _moments(until: datetime) -> tuple[datetime, ...]:
 def _longest(run: Run) -> timedelta | None:
     seconds = spec_of(run).longest_seconds
     return None if seconds is None else timedelta(seconds=seconds)
-
-
-def _has_priority(view: View, name: str) -> bool:
-    of_kueue, of_kai = view.get(PRIORITY_CLASSES, name), view.get(SYSTEM_PRIORITIES, name)
-    return of_kueue is not None or of_kai is not None

@@ -20,6 +20,7 @@ from bot.cluster.view import Change, Store
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
+from bot.quotas.engines.opening import watched_with
 from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
@@ -107,7 +108,7 @@ class Ground:
         self.policy = policy
         self.clock = SameClock(outside.clock)
         connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
-        self.cluster = Cluster("default", connection, INSTALLATION)
+        self.cluster = Cluster("default", connection, INSTALLATION, watched=watched_with("kueue"))
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
         self._states: dict[Store[Any], object] = {}

@@ -18,11 +18,11 @@ from structlog.testing import capture_logs
 
 from bot.cluster.cluster import following
 from bot.cluster.following import Following
-from bot.cluster.opening import follow
 from bot.cluster.watch import Pace
 from bot.config import ConfigurationFile, Settings
 from bot.current import CurrentSettings
 from bot.database import schema
+from bot.quotas.engines.opening import follow, watched_with
 from bot.serving import running
 from bot.threads import EssentialThread
 from playground.loopback import reserved_port
@@ -137,7 +137,10 @@ def followed_by(settings: Settings) -> dict[str, Following]:
     """The clusters, whose watches begin anew all the time."""
     connections = {name: each.connection for name, each in follow(settings).items()}
     pace = Pace(turn=1, absent_pause=0.5)
-    return {name: following(name, each, pace=pace) for name, each in connections.items()}
+    return {
+        name: following(name, each, watched_with("kueue"), pace=pace)
+        for name, each in connections.items()
+    }
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from bot.cluster.connection import Connection
 from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NODES, PODS, WORKLOADS
 from bot.errors import ClusterError
+from bot.quotas.engines.opening import watched_with
 from playground.cluster.story import GPU, training_job
 from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
@@ -23,7 +24,12 @@ from tests.cluster.site import Site
 @pytest.fixture
 def seen(plane: ControlPlane) -> Iterator[Cluster]:
     """The cluster as the bot sees it, with the bot's rights."""
-    cluster = Cluster("default", Connection.to(str(plane.bot_kubeconfig)), "installation-1")
+    cluster = Cluster(
+        "default",
+        Connection.to(str(plane.bot_kubeconfig)),
+        "installation-1",
+        watched=watched_with("kueue"),
+    )
     cluster.start()
     try:
         yield cluster

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.cluster.cluster import WATCHED, WATCHED_ALONE, WATCHED_WITH_KAI
 from bot.config import ConfigurationFile
+from bot.quotas.engines.opening import watched_with
 from tests.schemas import fits_its_kind
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
 def test_everything_that_is_watched_may_be_watched() -> None:
     needed = {
         (resource.group, resource.plural, verb)
-        for resource in WATCHED
+        for resource in watched_with("kueue")
         for verb in ("list", "watch")
     }
     assert needed - rights("quartermaster") == set()
@@ -98,7 +98,7 @@ def test_everything_that_is_watched_may_be_watched() -> None:
 def test_kai_may_be_watched_where_it_is() -> None:
     needed = {
         (resource.group, resource.plural, verb)
-        for resource in WATCHED_WITH_KAI
+        for resource in watched_with("kai")
         for verb in ("list", "watch")
     }
     both = rights("quartermaster") | rights("quartermaster-kai")
@@ -112,7 +112,7 @@ def test_kai_may_be_watched_where_it_is() -> None:
 def test_all_may_be_watched_without_an_engine() -> None:
     needed = {
         (resource.group, resource.plural, verb)
-        for resource in WATCHED_ALONE
+        for resource in watched_with("none")
         for verb in ("list", "watch")
     }
     own = {("scheduling.k8s.io", "priorityclasses", verb) for verb in ("list", "watch")}

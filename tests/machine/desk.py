@@ -10,11 +10,11 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.app import Application
-from bot.cluster.opening import follow
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database.database import Database
 from bot.directory import Directory
+from bot.quotas.engines.opening import follow
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeups

@@ -1,20 +1,21 @@
-"""Which quota engine each cluster has."""
+"""The quota engines, and which one each cluster has. A new engine is one line here."""
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from bot.cluster.cluster import Cluster
 from bot.config import ClusterSettings, Settings
 from bot.errors import NotFoundError
+from bot.quotas.engines.definition import EngineDefinition
 from bot.quotas.engines.engine import Engine
-from bot.quotas.engines.kai.queues import KaiQueues
-from bot.quotas.engines.kai.quota_fields import KaiOverrides
-from bot.quotas.engines.kai.runs import KaiRuns
-from bot.quotas.engines.kueue.queues import KueueQueues
-from bot.quotas.engines.kueue.quota_fields import KueueOverrides
-from bot.quotas.engines.kueue.runs import KueueRuns
-from bot.quotas.engines.none.queues import PlainOverrides, PlainQueues
-from bot.quotas.engines.none.runs import PlainRuns
+from bot.quotas.engines.kai.definition import KAI_ENGINE
+from bot.quotas.engines.kueue.definition import KUEUE_ENGINE
+from bot.quotas.engines.none.definition import NO_ENGINE
 
+DEFAULT: Final = KUEUE_ENGINE
+ENGINES: Final[Mapping[str, EngineDefinition]] = {
+    each.name: each for each in (KUEUE_ENGINE, KAI_ENGINE, NO_ENGINE)
+}
 _USUAL = ClusterSettings()
 
 
@@ -41,37 +42,10 @@ class Engines:
         counted = resource or found.fractions.counted(settings.quotas.resource)
         key = (cluster, counted)
         if key not in self._known:
-            self._known[key] = _made(self._clusters[cluster], counted, found)
+            connect = ENGINES[found.engine].connect
+            self._known[key] = connect(self._clusters[cluster], counted, found)
         return self._known[key]
 
     def get(self, cluster: str, resource: str | None = None) -> Engine | None:
         """The engine of a cluster, None when the cluster is not configured."""
         return self.of(cluster, resource) if cluster in self._clusters else None
-
-
-def _made(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
-    if settings.engine == "kai":
-        return _kai(cluster, resource)
-    if settings.engine == "none":
-        return _plain(cluster, resource)
-    return _kueue(cluster, resource, settings)
-
-
-def _kueue(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
-    fractions = settings.fractions
-    queues = KueueQueues(cluster.view, resource, fractions.per_gpu(resource))
-    runs = KueueRuns(cluster, queues, settings.excluded_resources)
-    overrides = KueueOverrides(cluster, fractions.per_gpu)
-    return Engine(cluster.name, queues, overrides, runs, lambda: cluster.trouble)
-
-
-def _kai(cluster: Cluster, resource: str) -> Engine:
-    queues = KaiQueues(cluster.view, resource)
-    runs = KaiRuns(cluster, queues)
-    return Engine(cluster.name, queues, KaiOverrides(cluster), runs, lambda: cluster.trouble)
-
-
-def _plain(cluster: Cluster, resource: str) -> Engine:
-    queues = PlainQueues(cluster.view, resource)
-    runs = PlainRuns(cluster.view, queues)
-    return Engine(cluster.name, queues, PlainOverrides(), runs, lambda: cluster.trouble)

@@ -25,6 +25,7 @@ from bot.cluster.resources import (
     WORKLOADS,
 )
 from bot.errors import ClusterError
+from bot.quotas.engines.opening import watched_with
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as World
 from playground.cluster.story import story_cluster
@@ -86,7 +87,12 @@ def older_kueue(world: World) -> None:
 def cluster(world: World, tmp_path: Path) -> Iterator[Cluster]:
     world.admit_bot(TOKEN, EVERYTHING)
     world.write_kubeconfig(tmp_path / "kubeconfig", TOKEN)
-    cluster = Cluster("default", Connection.to(str(tmp_path / "kubeconfig")), "installation-1")
+    cluster = Cluster(
+        "default",
+        Connection.to(str(tmp_path / "kubeconfig")),
+        "installation-1",
+        watched=watched_with("kueue"),
+    )
     cluster.start()
     try:
         yield cluster

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from bot.cluster import labels
-from bot.cluster.cluster import WATCHED, Cluster, following
+from bot.cluster.cluster import Cluster, following
 from bot.cluster.connection import Connection
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, NODES, PODS
 from bot.cluster.view import Change
 from bot.errors import ClusterError
+from bot.quotas.engines.opening import watched_with
 from tests.bot.cluster.api_server import (
     PATIENCE_SECONDS,
     ApiServer,
@@ -25,13 +26,15 @@ from tests.bot.cluster.api_server import (
 )
 from tests.bot.cluster.watching import FAST
 
+WATCHED = watched_with("kueue")
+
 VISIBILITY = "/apis/visibility.kueue.x-k8s.io"
 PLACES = f"{VISIBILITY}/v1beta2/clusterqueues/team-a/pendingworkloads"
 
 
 @pytest.fixture
 def cluster(connection: Connection) -> Cluster:
-    return Cluster("default", connection, "installation-1", FAST)
+    return Cluster("default", connection, "installation-1", FAST, WATCHED)
 
 
 def holding(*items: dict[str, object]) -> Reply:
@@ -181,7 +184,7 @@ def test_the_first_listener_hears_of_what_was_before(
     server: ApiServer, connection: Connection
 ) -> None:
     serve_all(server)
-    begun = following("default", connection, pace=FAST)
+    begun = following("default", connection, WATCHED, pace=FAST)
     begun.begin()
     eventually(lambda: begun.view.synced)
     cluster = Cluster.of(begun, "installation-1")

@@ -17,6 +17,7 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.database.database import Database, Session
+from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.managed.controller import QuotaController
 from bot.quotas.overrides.controller import OverrideController
@@ -59,7 +60,12 @@ class Live:
 
     def start(self) -> None:
         self.database = Database(self.url)
-        cluster = Cluster("default", Connection.to(str(self.kubeconfig)), INSTALLATION)
+        cluster = Cluster(
+            "default",
+            Connection.to(str(self.kubeconfig)),
+            INSTALLATION,
+            watched=watched_with("kueue"),
+        )
         clusters = {"default": cluster}
         access = Access(lambda: self.policy)
         self.approvals = Approvals(lambda: self.policy, access)

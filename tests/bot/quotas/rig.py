@@ -25,6 +25,7 @@ from bot.cluster.resources import (
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ChatError
+from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.quota import ANNOTATION
 from bot.quotas.engines.registry import Engines
 from bot.quotas.managed.controller import QuotaController
@@ -72,7 +73,12 @@ class Rig:
         self.kueue = Kueue(server)
         server.on("GET", "/apis/kueue.x-k8s.io", lambda _, wire: wire.send(200, GROUP))
         path = write_kubeconfig(folder / "kubeconfig", server.url, {"token": "t"})
-        self.cluster = Cluster("default", Connection.to(str(path), timeouts=PATIENT), INSTALLATION)
+        self.cluster = Cluster(
+            "default",
+            Connection.to(str(path), timeouts=PATIENT),
+            INSTALLATION,
+            watched=watched_with("kueue"),
+        )
         self.engines = Engines(self.settings, {"default": self.cluster})
         self.stopped = Stopped()
         self.age_seconds = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.cluster.cluster import WATCHED_WITH_KAI, Cluster
+from bot.cluster.cluster import Cluster
 from bot.cluster.connection import Connection
 from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, KAI_QUEUES
@@ -14,6 +14,7 @@ from bot.errors import UserError
 from bot.quotas.engines.engine import Demand, Placement, Queue, QueueingSpec, Runs
 from bot.quotas.engines.kai.queues import KaiQueues
 from bot.quotas.engines.kai.runs import KaiRuns
+from bot.quotas.engines.opening import watched_with
 from tests.bot.cluster.api_server import write_kubeconfig
 from tests.bot.quotas.kai_objects import GPUS, node, parent, queue, seen
 
@@ -26,7 +27,7 @@ LOST = queue("lost", {"quota": 4, "limit": -1}, 0, parent="gone")
 def runs(tmp_path: Path) -> Runs:
     path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:9", {"token": "t"})
     connection = Connection.to(str(path))
-    cluster = Cluster("default", connection, "us", watched=WATCHED_WITH_KAI)
+    cluster = Cluster("default", connection, "us", watched=watched_with("kai"))
     known = seen(parent(), A, TOP, LOST, nodes=(node("gpu-1"),))
     cluster.view = known.view
     return KaiRuns(cluster, KaiQueues(known.view, GPUS))

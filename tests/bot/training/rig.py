@@ -7,11 +7,11 @@ from sqlalchemy import select
 from typing_extensions import override
 
 from bot.approvals import Approvals
-from bot.cluster.cluster import WATCHED
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.people import Person
+from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
 from bot.reconcile import due
@@ -45,6 +45,8 @@ from tests.bot.ground import (
     Ground,
     Outside,
 )
+
+WATCHED = watched_with("kueue")
 
 T = TypeVar("T")
 

@@ -1,0 +1,47 @@
+"""What a quota engine brings: all that the rest of the bot needs to know of one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import Resource
+from bot.config import ClusterSettings, Team
+from bot.findings import Findings
+from bot.quotas.engines.engine import Engine, EngineTerms
+
+
+class Right(NamedTuple):
+    """A right that the bot needs in the whole cluster."""
+
+    verb: str
+    group: str
+    plural: str
+    part: str = ""
+
+
+def no_team_checks(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
+    """No findings: teams need nothing in the cluster."""
+    del teams, cluster, about
+    yield from ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineDefinition:
+    """A quota engine.
+
+    `name` is the value of `clusters.NAME.engine`. `group` is the API group that a cluster serves if
+    the engine is installed; empty if there is nothing to install. `watched` is what the view shows
+    for it. Changes of `queues` wake the quotas in them. `check_teams` are the doctor's checks of
+    the teams' queues, given the teams of a cluster and the beginning of their names.
+    """
+
+    name: str
+    terms: EngineTerms
+    group: str
+    watched: tuple[Resource[Any], ...]
+    queues: Resource[Any] | None
+    priorities: Resource[Any]
+    rights: tuple[Right, ...]
+    connect: Callable[[Cluster, str, ClusterSettings], Engine]
+    check_teams: Callable[[Mapping[str, Team], Cluster, str], Findings] = no_team_checks
