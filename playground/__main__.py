@@ -11,7 +11,7 @@ import click
 
 from playground import scenarios
 from playground.bot_process import BotError
-from playground.control import USAGE
+from playground.control.api import USAGE
 from playground.opening import opened
 from playground.settings import Addresses, Setup
 from playground.slack.page import write_page
@@ -28,7 +28,7 @@ Examples:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """What the command line says."""
 
     scenario: Scenario | None
@@ -89,23 +89,23 @@ def main(  # noqa: PLR0913  # one argument an option
         raise click.UsageError("--headless needs a --scenario; --list names them.")
     setup = scenario.setup if scenario else Setup(prometheus=True)
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
-    asked = Asked(scenario, stays=keep or not headless, page=html or out / "channels.html")
+    arguments = Arguments(scenario, stays=keep or not headless, page=html or out / "channels.html")
     try:
-        sys.exit(asyncio.run(_run(options, asked)))
+        sys.exit(asyncio.run(_run(options, arguments)))
     except (BotError, WorldError, OSError) as error:
         raise click.ClickException(str(error)) from None
 
 
-async def _run(options: Options, asked: Asked) -> int:
+async def _run(options: Options, arguments: Arguments) -> int:
     async with opened(options) as world:
         world.slack.transcript.printer = click.echo
         await world.start_bots()
         code = 0
-        if asked.scenario:
-            code = await _play(world, asked.scenario)
-            write_page(world.slack, asked.page)
-            click.echo(f"The channels as an HTML page: {asked.page}")
-        if asked.stays:
+        if arguments.scenario:
+            code = await _play(world, arguments.scenario)
+            write_page(world.slack, arguments.page)
+            click.echo(f"The channels as an HTML page: {arguments.page}")
+        if arguments.stays:
             await _stays_up(world.addresses, options.out)
     return code
 

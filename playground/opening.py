@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator
 
-from playground.control import Control
+from playground.control.api import Control
 from playground.world import Options, World
 
 

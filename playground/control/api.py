@@ -7,6 +7,7 @@ from typing import Any
 
 from playground.cluster.control.training import Training
 from playground.cluster.operators.catalogue import OPERATORS
+from playground.control.web import CONFLICT, NOT_FOUND, Request, Response, WebError, application
 from playground.ledger import Fault
 from playground.prometheus.service import Prometheus
 from playground.slack.errors import PersonError
@@ -14,7 +15,6 @@ from playground.slack.faults import Down
 from playground.slack.page import page
 from playground.slack.people import Message
 from playground.spelling import closest
-from playground.web import CONFLICT, NOT_FOUND, Asked, Told, WebError, application
 from playground.world import World
 
 USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
@@ -42,7 +42,7 @@ USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
 """
 _CLOCK_WAIT_SECONDS = 20.0
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-Answer = Callable[[Asked], Awaitable[Told]]
+Answer = Callable[[Request], Awaitable[Response]]
 
 
 class Control:
@@ -70,150 +70,156 @@ class Control:
         }
         self.app = application(self._answer)
 
-    async def _answer(self, asked: Asked) -> Told:
-        first = "/" + asked.path.strip("/").partition("/")[0]
-        route = f"{asked.method} {first}"
+    async def _answer(self, request: Request) -> Response:
+        first = "/" + request.path.strip("/").partition("/")[0]
+        route = f"{request.method} {first}"
         if route not in self._routes:
             raise WebError(f"there is no route {route}{closest(route, self._routes)}", NOT_FOUND)
         try:
-            return await self._routes[route](asked)
+            return await self._routes[route](request)
         except PersonError as error:
             raise WebError(str(error), CONFLICT) from None
 
-    async def _usage(self, _asked: Asked) -> Told:
-        return Told(USAGE)
+    async def _usage(self, _request: Request) -> Response:
+        return Response(USAGE)
 
-    async def _clock(self, asked: Asked) -> Told:
+    async def _clock(self, request: Request) -> Response:
         try:
-            known = timedelta(seconds=float(asked.query.get("after", "-1")))
+            known = timedelta(seconds=float(request.query.get("after", "-1")))
         except ValueError:
             raise WebError("after must be a number of seconds") from None
         offset = await self._world.clock.offset_after(known, _CLOCK_WAIT_SECONDS)
-        return Told({"offset_seconds": offset.total_seconds()})
+        return Response({"offset_seconds": offset.total_seconds()})
 
-    async def _forward(self, asked: Asked) -> Told:
-        await self._world.pass_time(duration(_text(asked, "forward")))
-        return Told({"now": self._world.clock.now().isoformat()})
+    async def _forward(self, request: Request) -> Response:
+        await self._world.pass_time(duration(_text(request, "forward")))
+        return Response({"now": self._world.clock.now().isoformat()})
 
-    async def _say(self, asked: Asked) -> Told:
-        user, channel = self._user(_text(asked, "person")), self._channel(_text(asked, "channel"))
-        text = _text(asked, "text")
+    async def _say(self, request: Request) -> Response:
+        user, channel = (
+            self._user(_text(request, "person")),
+            self._channel(_text(request, "channel")),
+        )
+        text = _text(request, "text")
         if not text.startswith("/"):
             message = await self._world.slack.mention(user, channel, text)
-            return Told({"said": message.text, "ts": message.ts})
+            return Response({"said": message.text, "ts": message.ts})
         shown = await self._world.slack.slash(user, channel, text)
-        return Told({"shown": [self._world.slack.text_of(each) for each in shown]})
+        return Response({"shown": [self._world.slack.text_of(each) for each in shown]})
 
-    async def _click(self, asked: Asked) -> Told:
-        user, channel = self._user(_text(asked, "person")), self._channel(_text(asked, "channel"))
-        label = _text(asked, "label")
-        message = self._message(user, channel, label, str(asked.body.get("message", "")))
-        confirm = asked.body.get("confirm") is True
+    async def _click(self, request: Request) -> Response:
+        user, channel = (
+            self._user(_text(request, "person")),
+            self._channel(_text(request, "channel")),
+        )
+        label = _text(request, "label")
+        message = self._message(user, channel, label, str(request.body.get("message", "")))
+        confirm = request.body.get("confirm") is True
         dialog = await self._world.slack.click(user, message, label, confirm=confirm)
-        return Told({"clicked": label, "dialog": dialog})
+        return Response({"clicked": label, "dialog": dialog})
 
-    async def _channels(self, asked: Asked) -> Told:
+    async def _channels(self, request: Request) -> Response:
         slack = self._world.slack
-        name = asked.path.strip("/").partition("/")[2]
+        name = request.path.strip("/").partition("/")[2]
         if not name:
-            return Told({"channels": [f"#{c.name}" for c in slack.channels.values()]})
-        user = self._user(asked.query.get("as", "Alice"))
+            return Response({"channels": [f"#{c.name}" for c in slack.channels.values()]})
+        user = self._user(request.query.get("as", "Alice"))
         seen = slack.visible(user, self._channel(name))
-        return Told({"messages": [self._shown(message) for message in seen]})
+        return Response({"messages": [self._shown(message) for message in seen]})
 
-    async def _page(self, _asked: Asked) -> Told:
-        return Told(page(self._world.slack, "Quartermaster in Slack"), kind="text/html")
+    async def _page(self, _request: Request) -> Response:
+        return Response(page(self._world.slack, "Quartermaster in Slack"), kind="text/html")
 
-    async def _bot(self, asked: Asked) -> Told:
+    async def _bot(self, request: Request) -> Response:
         bot = self._world.bot
         acts = {"kill": bot.kill, "start": bot.start, "stop": bot.stop}
-        what = _text(asked, "do")
+        what = _text(request, "do")
         if what not in acts:
             raise WebError(f"the bot cannot {what}{closest(what, acts)}")
         await acts[what]()
-        return Told({"running": bot.is_running, "pid": bot.pid})
+        return Response({"running": bot.is_running, "pid": bot.pid})
 
-    async def _fault(self, asked: Asked) -> Told:
-        named = _text(asked, "fault")
+    async def _fault(self, request: Request) -> Response:
+        named = _text(request, "fault")
         faults = {str(fault): fault for fault in Fault}
         if named not in faults:
             raise WebError(f"there is no fault {named}{closest(named, faults)}")
         ledger = self._world.ledger
-        number = asked.body.get("number")
+        number = request.body.get("number")
         if isinstance(number, int):
             ledger.by_number[number] = faults[named]
         else:
-            ledger.by_name.setdefault(_text(asked, "name"), []).append(faults[named])
-        return Told({"waiting": named})
+            ledger.by_name.setdefault(_text(request, "name"), []).append(faults[named])
+        return Response({"waiting": named})
 
-    async def _slack(self, asked: Asked) -> Told:
-        state = _text(asked, "is")
+    async def _slack(self, request: Request) -> Response:
+        state = _text(request, "is")
         if state not in {"down", "up"}:
             raise WebError(f"Slack cannot be {state}{closest(state, ['down', 'up'])}")
         if state == "down":
             self._world.slack.go_down(Down.UNAVAILABLE)
         else:
             self._world.slack.come_up()
-        return Told({"slack": state})
+        return Response({"slack": state})
 
-    async def _behaviour(self, asked: Asked) -> Told:
-        image = _text(asked, "image")
-        fields = {key: value for key, value in asked.body.items() if key != "image"}
+    async def _behaviour(self, request: Request) -> Response:
+        image = _text(request, "image")
+        fields = {key: value for key, value in request.body.items() if key != "image"}
         try:
             self._world.cluster.behaviours[image] = Training(**fields)
         except TypeError as error:
             raise WebError(f"runs cannot behave like this: {error}") from None
-        return Told({"image": image, **fields})
+        return Response({"image": image, **fields})
 
-    async def _install(self, asked: Asked) -> Told:
-        operator = _text(asked, "operator")
+    async def _install(self, request: Request) -> Response:
+        operator = _text(request, "operator")
         if operator not in OPERATORS:
             known = closest(operator, OPERATORS)
             raise WebError(f"there is no operator {operator}{known}", NOT_FOUND)
         self._world.cluster.install(operator)
-        return Told({"installed": operator})
+        return Response({"installed": operator})
 
-    async def _nature(self, asked: Asked) -> Told:
-        nature, what = self._world.cluster.nature, _text(asked, "do")
+    async def _nature(self, request: Request) -> Response:
+        nature, what = self._world.cluster.nature, _text(request, "do")
         acts = {name: getattr(nature, name) for name in dir(nature) if not name.startswith("_")}
         if what not in acts:
             raise WebError(f"nature cannot {what}{closest(what, acts)}")
-        words = {key: value for key, value in asked.body.items() if key != "do"}
+        words = {key: value for key, value in request.body.items() if key != "do"}
         try:
             acts[what](**words)
         except TypeError as error:
             raise WebError(f"nature does not work like this: {error}") from None
-        return Told({"done": what, **words})
+        return Response({"done": what, **words})
 
-    async def _gpus(self, asked: Asked) -> Told:
+    async def _gpus(self, request: Request) -> Response:
         metrics = self._metrics()
         try:
-            if "run" in asked.body:
-                metrics.work(_text(asked, "run"), *_shares(asked))
+            if "run" in request.body:
+                metrics.work(_text(request, "run"), *_shares(request))
             else:
-                gpu, xid = (int(asked.body.get(each, -1)) for each in ("gpu", "xid"))
-                metrics.fail(_text(asked, "node"), gpu, xid)
+                gpu, xid = (int(request.body.get(each, -1)) for each in ("gpu", "xid"))
+                metrics.fail(_text(request, "node"), gpu, xid)
         except LookupError as error:
             raise WebError(f"{error}", NOT_FOUND) from None
-        return Told(asked.body)
+        return Response(request.body)
 
-    async def _prometheus(self, asked: Asked) -> Told:
-        metrics, state = self._metrics(), _text(asked, "is")
+    async def _prometheus(self, request: Request) -> Response:
+        metrics, state = self._metrics(), _text(request, "is")
         if state not in {"down", "up"}:
             raise WebError(f"Prometheus cannot be {state}{closest(state, ['down', 'up'])}")
         (metrics.go_down if state == "down" else metrics.come_back)()
-        return Told({"prometheus": state})
+        return Response({"prometheus": state})
 
     def _metrics(self) -> Prometheus:
         if self._world.metrics is None:
             raise WebError("this world has no Prometheus", NOT_FOUND)
         return next(iter(self._world.metrics.of.values()))
 
-    async def _requests(self, _asked: Asked) -> Told:
+    async def _requests(self, _request: Request) -> Response:
         rows = self._world.ledger.requests
         listed = [{"number": r.number, "service": r.service, "name": r.name, "about": r.about}
                   for r in rows]  # fmt: skip
-        return Told({"requests": listed})
+        return Response({"requests": listed})
 
     def _user(self, name: str) -> str:
         slack = self._world.slack
@@ -263,16 +269,16 @@ def duration(text: str) -> timedelta:
     return sum((timedelta(**{_UNITS[unit]: int(number)}) for number, unit in parts), timedelta(0))
 
 
-def _text(asked: Asked, key: str) -> str:
-    value = asked.body.get(key)
+def _text(request: Request, key: str) -> str:
+    value = request.body.get(key)
     if not isinstance(value, str) or not value:
         raise WebError(f'"{key}" is missing; it must be a text')
     return value
 
 
-def _shares(asked: Asked) -> list[float]:
+def _shares(request: Request) -> list[float]:
     """How busy GPUs are; WebError says what is right."""
-    found = asked.body.get("busy")
+    found = request.body.get("busy")
     known: list[Any] = found if isinstance(found, list) else [found]
     if not known or not all(isinstance(each, int | float) and 0 <= each <= 1 for each in known):
         raise WebError('"busy" must be shares of the time, like [0.9, 0]')

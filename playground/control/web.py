@@ -1,4 +1,4 @@
-"""As much HTTP as the world's own pages need: a JSON request in, a JSON answer out."""
+"""As much HTTP as the world's own pages need: a JSON request in, a JSON response out."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ OK, BAD_REQUEST, NOT_FOUND, CONFLICT = 200, 400, 404, 409
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """One request: method, path, query and JSON body (an empty one is {})."""
 
     method: str
@@ -22,8 +22,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
-    """One answer; a text is sent as it is, anything else as JSON."""
+class Response:
+    """One response; a text is sent as it is, anything else as JSON."""
 
     body: Any
     status: int = OK
@@ -38,27 +38,31 @@ class WebError(Exception):
         self.status = status
 
 
-def application(answer: Callable[[Asked], Awaitable[Told]]) -> App:
+def application(answer: Callable[[Request], Awaitable[Response]]) -> App:
     """An ASGI application whose every request goes to `answer`."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         try:
-            told = await answer(await _asked(scope, receive))
+            response = await answer(await _read(scope, receive))
         except WebError as error:
-            told = Told({"error": str(error)}, error.status)
-        plain = isinstance(told.body, str)
-        body = told.body if plain else json.dumps(told.body, indent=1, ensure_ascii=False) + "\n"
-        kind = told.kind if plain else "application/json"
+            response = Response({"error": str(error)}, error.status)
+        plain = isinstance(response.body, str)
+        body = (
+            response.body
+            if plain
+            else json.dumps(response.body, indent=1, ensure_ascii=False) + "\n"
+        )
+        kind = response.kind if plain else "application/json"
         headers = [(b"content-type", f"{kind}; charset=utf-8".encode())]
-        await send({"type": "http.response.start", "status": told.status, "headers": headers})
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": body.encode()})
 
     return app
 
 
-async def _asked(scope: Scope, receive: Receive) -> Asked:
+async def _read(scope: Scope, receive: Receive) -> Request:
     raw = b""
     more = True
     while more:
@@ -72,4 +76,4 @@ async def _asked(scope: Scope, receive: Receive) -> Asked:
     if not isinstance(body, dict):
         raise WebError("the body must be a JSON object")
     query = dict(parse_qsl(scope["query_string"].decode()))
-    return Asked(scope["method"], unquote(scope["path"]), query, body)
+    return Request(scope["method"], unquote(scope["path"]), query, body)

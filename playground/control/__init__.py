@@ -1,0 +1,1 @@
+"""The world by HTTP: acting as a person, moving time and breaking things."""
