@@ -13,14 +13,14 @@ from typing_extensions import override
 
 from bot.access import Access, Caller
 from bot.clock import Clock
-from bot.cluster.cluster import Cluster
+from bot.cluster.cluster import Cluster, following
 from bot.cluster.connection import Connection
 from bot.cluster.resources import Resource
 from bot.cluster.view import Change, Store
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
-from bot.quotas.engines.opening import watched_with
+from bot.quotas.engines.opening import unwatched_with, watched_with
 from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
@@ -108,7 +108,8 @@ class Ground:
         self.policy = policy
         self.clock = SameClock(outside.clock)
         connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
-        self.cluster = Cluster("default", connection, INSTALLATION, watched=watched_with("kueue"))
+        watched = following("default", connection, watched_with("kueue"), unwatched_with("kueue"))
+        self.cluster = Cluster.of(watched, INSTALLATION)
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
         self._states: dict[Store[Any], object] = {}
