@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
+from decimal import Decimal
 from enum import StrEnum
 from inspect import cleandoc
 from pathlib import Path
@@ -21,6 +22,7 @@ _NAMES = {
     bool: "true or false",
     int: "a number",
     float: "a number",
+    Decimal: "a number",
     str: "text",
     timedelta: "a duration like 8h",
 }
@@ -120,7 +122,7 @@ def _type(annotation: Any) -> str:
     choices = inner if origin is Literal else _choices(annotation)
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
-    return _NAMES.get(annotation, "a section")
+    return "a section" if _model(annotation) else _NAMES[annotation]
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
@@ -140,6 +142,8 @@ def _default(field: FieldInfo) -> str:
             return ""
         case value if value is PydanticUndefined:
             return ""
+        case tuple(values):
+            return ", ".join(f"`{value}`" for value in values)
         case value:
             return f"`{value}`"
 

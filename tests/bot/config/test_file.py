@@ -114,3 +114,12 @@ def test_the_settings_page_matches_the_models() -> None:
     assert written == page(), "run `make docs`"
     rows = [line for line in written.splitlines() if line.startswith("| `")]
     assert [line for line in rows if not line.endswith(" |")] == []
+
+
+def test_the_settings_page_shows_no_python() -> None:
+    lines = page().splitlines()
+    price = "| `per_gpu_hour` | a map by name, each a number |  |"
+    drivers = "| `static_drivers` | a list, each text | `nfs.csi.k8s.io`, `efs.csi.aws.com`,"
+    for beginning in (price, drivers):
+        assert len([line for line in lines if line.startswith(beginning)]) == 1
+    assert [line for line in lines if line.startswith((" ", "```")) or "('" in line] == []
