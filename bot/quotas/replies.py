@@ -132,6 +132,13 @@ def _decision(entry: Past) -> Markup:
     return join(f", {word} by ", ", ".join(person(each) for each in entry.deciders))
 
 
+_UNDER_WAY: dict[str, str] = {
+    OverridePhase.ASKED: ", pending",
+    OverridePhase.APPROVED: ", starting",
+    OverridePhase.DENIED: "",
+}
+
+
 def _how_it_ended(row: Override) -> Markup:
     match row.phase:
         case OverridePhase.ENDED if row.mode == Mode.BASE:
@@ -146,10 +153,8 @@ def _how_it_ended(row: Override) -> Markup:
             return join(", failed: ", plain(row.note.rstrip(".")))
         case OverridePhase.ACTIVE if row.ends_at:
             return join(", active until ", when(row.ends_at))
-        case OverridePhase.DENIED:
-            return Markup("")
         case _:
-            return join(", ", "pending" if row.phase == OverridePhase.ASKED else plain(row.phase))
+            return Markup(_UNDER_WAY.get(row.phase, f", {row.phase}"))
 
 
 def _moment(row: Override) -> Markup:

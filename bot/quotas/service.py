@@ -260,8 +260,9 @@ class QuotaService:
             raise NotFoundError(f"There is no {which} here.", "The history lists all overrides.")
         row = found[0]
         if row.phase not in LIVE or row.revoked_at or row.phase == OverridePhase.ENDING:
+            said = OverridePhase.REVOKED if row.revoked_at else row.phase
             raise ConflictError(
-                f"Override {number(row)} is already {row.phase}.", "Nothing was changed."
+                f"Override {number(row)} is already {said}.", "Nothing was changed."
             )
         self._require_to_revoke(row, caller)
         return row

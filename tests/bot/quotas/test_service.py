@@ -5,10 +5,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from bot.audit import AuditLine
 from bot.errors import QuartermasterError
+from bot.quotas.tables import Override, OverridePhase
 from bot.slack.markup import when
 from bot.slack.messages import Message
 from tests.bot.quotas.people import ALICE, APPROVE, BOB, CAROL, DAY, START, TEAM_A, TEAM_B, settings
@@ -172,6 +173,14 @@ def test_only_requester_lead_or_admin_revokes(rig: Rig) -> None:
     assert caught.value.message == f"Override {override_id[-6:]} is already revoked."
 
 
+def test_an_override_is_revoked_only_once(rig: Rig) -> None:
+    override_id = rig.approved("+8")
+    rig.revoke(override_id, ALICE)
+    with pytest.raises(QuartermasterError) as caught:
+        rig.revoke(override_id, BOB)
+    assert caught.value.message == f"Override {override_id[-6:]} is already revoked."
+
+
 def test_card_weighs_request_for_those_who_decide(rig: Rig) -> None:
     rig.kueue.use("team-b", 10, borrowed=2)
     rig.kueue.hold(workload("lane", 12), workload("next", 4))
@@ -246,6 +255,18 @@ def test_history_tells_who_what_and_how(rig: Rig) -> None:
             f" by <@U0ALICE> {when(START)}, approved by <@U0CAROL>, ended {when(START + DAY)}."
         ),
     ]
+
+
+def test_history_says_approved_only_once(rig: Rig) -> None:
+    override_id = rig.ask("+8")
+    rig.vote(override_id)
+
+    def approve(session: Session) -> None:
+        session.get_one(Override, override_id).phase = OverridePhase.APPROVED
+
+    rig.do(approve)
+    (line,) = map(str, rig.history().lines)
+    assert line.endswith("approved by <@U0CAROL>, starting.")
 
 
 def test_status_shows_figures_and_active_overrides(rig: Rig) -> None:
