@@ -4,6 +4,7 @@ from bot.cluster import labels
 from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx, NewTask
 from bot.datasets.fsx.tables import Import
+from bot.datasets.wording import files
 
 
 def begun(fsx: Fsx, imported: Import, kind: TaskKind, installation: str) -> Task | None:
@@ -24,13 +25,13 @@ def begun(fsx: Fsx, imported: Import, kind: TaskKind, installation: str) -> Task
 
 def standing(task: Task) -> str:
     """How far a task is, as the end of a sentence."""
-    count = f"{task.succeeded:,} of {task.total:,} files" if task.total else "no files yet"
+    count = f"{task.succeeded:,} of {files(task.total)}" if task.total else "no files yet"
     return f"{task.id} is {task.lifecycle}, {count}"
 
 
 def failure(task: Task) -> str:
     """How a task failed, as a sentence."""
     if task.lifecycle == "FAILED":
-        counts = f" {task.failed:,} of {task.total:,} files failed." if task.failed else ""
+        counts = f" {task.failed:,} of {files(task.total)} failed." if task.failed else ""
         return f"FSx task {task.id} failed.{counts} {task.why}".rstrip()
     return f"FSx task {task.id} was ended outside Quartermaster ({task.lifecycle})."

@@ -198,12 +198,16 @@ def _check_names(order: Order, index: Index) -> None:
         return
     raise WorkError(
         "bad_keys",
-        f"{wanted.count:,} files were copied, but the volume lists {found.count:,} or other names:"
+        f"{_files(wanted.count)} copied, but the volume lists {found.count:,} or other names:"
         " it does not keep file names unchanged.",
         "Use a class that distinguishes upper and lower case and keeps Unicode unchanged, or rename"
         " these objects and record a new version.",
         tuple(remark.key for remark in index.findings.warnings.first),
     )
+
+
+def _files(count: int) -> str:
+    return "1 file was" if count == 1 else f"{count:,} files were"
 
 
 def _written(path: Path, content: bytes) -> None:
@@ -225,8 +229,8 @@ def _check_room(order: Order, index: Index) -> None:
         )
     if 0 <= free_files < files:
         raise _no_room(
-            f"{files} files must still be copied, but {order.volume.target} has capacity for"
-            f" {free_files}."
+            f"{files:,} file{'' if files == 1 else 's'} must still be copied, but"
+            f" {order.volume.target} has capacity for {free_files:,}."
         )
 
 

@@ -108,12 +108,16 @@ def _looked_through(order: Order, progress: CopyProgress) -> _Looked:
     return looked
 
 
+def _files(count: int) -> str:
+    return "1 file cannot be an object" if count == 1 else f"{count:,} files cannot be objects"
+
+
 def _refuse(problems: Remarks) -> None:
     if problems.count:
         first = problems.first[0]
         raise WorkError(
             "bad_keys",
-            f"{problems.count} files cannot be objects: {first.key} {first.problem}.",
+            f"{_files(problems.count)}: {first.key} {first.problem}.",
             "Rename or remove them, then push again. Nothing was pushed.",
             tuple(remark.key for remark in problems.first),
         )

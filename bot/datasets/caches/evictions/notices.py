@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.datasets.caches.tables import Cache
-from bot.datasets.wording import capacity, size
+from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Confirm
 from bot.slack.markup import Markup, join, person, plain, sentence, when
@@ -88,7 +88,7 @@ def evict_button(cache: Cache, label: str = "Evict now") -> Button:
     """The button that evicts a cache now, after a confirmation."""
     freed = f"{capacity(cache.capacity_bytes)} of {cache.storage_class}"
     text = (
-        f"Deletes {size(cache.size_bytes)} in {cache.objects:,} files and frees {freed}."
+        f"Deletes {size(cache.size_bytes)} in {files(cache.objects)} and frees {freed}."
         " Caching it again copies everything again."
     )
     confirm = Confirm(f"Evict {cache.reference}?", text, "Evict")

@@ -19,6 +19,7 @@ from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.tables import Import
 from bot.datasets.fsx.tasks import begun, failure, standing
+from bot.datasets.wording import files
 from bot.durations import format_duration
 from bot.errors import StorageError
 from bot.reconcile.controller import Step
@@ -97,7 +98,8 @@ def _kept(task: Task | None) -> str:
         return "FSx no longer knows its task, so what it released is unknown."
     if task.lifecycle != "SUCCEEDED":
         return failure(task)
-    return f"{task.failed:,} of {task.total:,} files were not released." if task.failed else ""
+    were = "was" if task.failed == 1 else "were"
+    return f"{task.failed:,} of {files(task.total)} {were} not released." if task.failed else ""
 
 
 def _noted(cache_id: str, task: Task | None, why: str, now: datetime) -> Callable[[Session], None]:

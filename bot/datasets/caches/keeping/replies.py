@@ -10,7 +10,7 @@ from bot.datasets.caches.expiry import expires_at
 from bot.datasets.caches.reads import Consequence
 from bot.datasets.caches.tables import Cache
 from bot.datasets.tables import Dataset
-from bot.datasets.wording import capacity, size
+from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Reply
 from bot.slack.markup import Markup, code, join, person, plain, when
@@ -22,15 +22,16 @@ def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> R
     """What evicting a cache would do, with a button; ConflictError if something needs it."""
     refuse_needed(cache, found.users)
     freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
-    there, again = "are deleted from there", "copies"
+    be, names = ("is", "its name stays") if cache.objects == 1 else ("are", "their names stay")
+    there, again = f"{be} deleted from there", "copies"
     if found.is_imported:
-        there, again = "are released, and their names stay", "imports"
+        there, again = f"{be} released, and {names}", "imports"
     if found.retained:
         kept_by = f"its volume {found.retained} is kept because its reclaimPolicy is Retain"
         freed = f"frees nothing: {kept_by}"
     lines = (
         join("Evicting ", code(cache.reference), plain(f" {freed}."
-             f" {cache.objects:,} files, {size(cache.size_bytes)}, {there}."
+             f" {files(cache.objects)}, {size(cache.size_bytes)}, {there}."
              f" It was last used {last_use(cache, now)}.")),
         join(undo(cache, words), plain(f" {again} it again. The version and its manifest stay"
              " in the catalogue; the source is not changed.")),

@@ -198,7 +198,7 @@ class Decomposing(TargetFolder):
     ("kind", "content", "listed"),
     [
         (Folding, {"labels": b"1", "Labels": b"2", "more": b"3"}, "3 files were copied, but the"),
-        (Decomposing, {"é": b"1"}, "1 files were copied, but the volume lists 1 or other names"),
+        (Decomposing, {"é": b"1"}, "1 file was copied, but the volume lists 1 or other names"),
     ],
 )
 def test_volumes_that_fold_names_are_refused(
