@@ -10,6 +10,8 @@ from bot.slack.declarations import Command
 from bot.slack.registry import Parsed, Registry
 
 ROOT = Path(__file__).parent.parent
+# What the guide to a command has its reader write.
+TO_WRITE = {"handlers/room.py", "tests/handlers/test_room.py"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("d*/**/*.md"))]
 
 
@@ -40,5 +42,24 @@ def test_links_between_pages_lead_somewhere() -> None:
         for page in PAGES
         for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
         if not (page.parent / target).exists()
+    ]
+    assert dead == []
+
+
+def test_the_map_names_every_package_once() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    found = [path for path in (ROOT / "bot").iterdir() if path.name[0].isalpha()]
+    there = {path.stem for path in found if path.suffix == ".py" or (path / "__init__.py").exists()}
+    named = re.findall(r"\*\*bot\.(\w+)\*\*", page)
+    assert sorted(named) == sorted(there)
+
+
+def test_paths_named_in_pages_exist() -> None:
+    folders = "bot|handlers|jobs|playground|tests|docs|deploy|benchmarks|scripts"
+    dead = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in PAGES
+        for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text(encoding="utf-8"))
+        if not (ROOT / path).exists() and path not in TO_WRITE
     ]
     assert dead == []
