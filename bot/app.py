@@ -31,7 +31,7 @@ from bot.slack.registry import Registry
 from bot.snapshots.parts import SnapshotsArea
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
-from bot.training.stopping import RunStopping
+from bot.training.service import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
 from jobs.declared import JOBS

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.database.database import Session
 from bot.services import Services
-from bot.snapshots.snapshots.expiry import expire
+from bot.snapshots.snapshots.service import expire
 from jobs.job import Job
 
 

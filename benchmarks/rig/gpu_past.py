@@ -12,7 +12,7 @@ from sqlmodel import Session
 from bot.database.database import Database
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of
-from bot.gpus.samples import keeping
+from bot.gpus.samples import rollup
 from bot.gpus.tables import Series, What
 
 GPUS, TEAMS = 512, 40
@@ -60,11 +60,11 @@ class Past:
         if self._made:
             session.connection().execute(insert(Series), self._made)
             self._made = []
-        state = keeping.begin(session, _CLUSTER, self.first * PER_HOUR)
+        state = rollup.begin(session, _CLUSTER, self.first * PER_HOUR)
         for minute in range(hour * PER_HOUR, (hour + 1) * PER_HOUR):
-            keeping.keep(session, _CLUSTER, minute, dict(self._entries()), is_measured=True)
+            rollup.keep(session, _CLUSTER, minute, dict(self._entries()), is_measured=True)
         state.measured = (hour + 1) * PER_HOUR
-        keeping.roll_up(session, state, hour + 1)
+        rollup.roll_up(session, state, hour + 1)
 
     def _fill(self, hour: int) -> None:
         """Lets runs end, and others begin on what they held."""

@@ -1,13 +1,17 @@
-"""Builds the cards of datasets and versions. Pure."""
+"""Builds the cards of datasets and versions. Only the renderer reads rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.datasets.caches.describing import described, last_use, where
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.caches import finding as caching
+from bot.datasets.caches.card import described, last_use, where
 from bot.datasets.caches.tables import Cache, VersionUse
-from bot.datasets.tables import Dataset, Version, VersionPhase
-from bot.datasets.wording import objects, readers, short, size
+from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase
+from bot.datasets.wording import name_of, objects, readers, short, size
 from bot.durations import format_duration
 from bot.slack.card import Card, Progress, Table, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
@@ -29,6 +33,23 @@ _UNFIT = (
     " This version cannot be copied as it is."
 )
 _LONGEST_NOTE = 60
+
+
+class VersionRenderer:
+    """Renders versions."""
+
+    kind = VERSION
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The version's card; the same in every channel."""
+        del channel
+        version = session.get(Version, subject_id)
+        return (
+            version_card(version, around(session, version), self._clock.now()) if version else None
+        )
 
 
 @dataclass(frozen=True)
@@ -272,3 +293,25 @@ def _dataset_row(entry: Entry, now: datetime) -> tuple[str, ...]:
 
 def _age(version: Version, now: datetime) -> str:
     return format_duration(max(now - (version.ended_at or now), now - now))
+
+
+def around(session: Session, version: Version) -> VersionContext:
+    """What a version's card shows besides its row."""
+    same = [version.same_as] if version.same_as else []
+    parents = list(_found(session, version.parents))
+    own = version.dataset_id
+    return VersionContext(
+        person=name_of(session, version.workspace_id, version.person),
+        parents=tuple(each.name for each in parents if each.dataset_id == own),
+        made_from=tuple(each.reference for each in parents if each.dataset_id != own),
+        same_as=next((each.name for each in _found(session, same)), ""),
+        caches=tuple(caching.of_version(session, version.id, version.cluster)),
+        uses=caching.uses(session, version.id),
+    )
+
+
+def _found(session: Session, ids: Iterable[str]) -> Iterator[Version]:
+    for each in ids:
+        found = session.get(Version, each)
+        if found is not None:
+            yield found

@@ -1,29 +1,33 @@
 """What handlers read and change about GPUs; makes no calls outside the database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bot.access import Caller
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
-from bot.config import Settings
+from bot.config import Settings, Team
 from bot.database.columns import whole_number
 from bot.errors import ConflictError, NotFoundError
 from bot.gpus.minutes import Window
 from bot.gpus.node_list import NodeUse, nodes
-from bot.gpus.queueing import waiting
 from bot.gpus.reports import ranking
 from bot.gpus.reports.ranking import Idle, Ranked
 from bot.gpus.reports.ranking_card import Life
 from bot.gpus.reports.report import By, Question, Report, report
 from bot.gpus.samples.usage import SeriesUsage, latest, series_of, timeline, use
-from bot.gpus.status import ClusterStatus
+from bot.gpus.status import ClusterStatus, Waits
 from bot.gpus.tables import Series, What
 from bot.people import name_of
 from bot.quotas import Engine
-from bot.training.tables import Run
+from bot.quotas.engines.standing import Item
+from bot.training.kinds import gpus_of, is_known
+from bot.training.spec import spec_of
+from bot.training.tables import WAITING, Run
 
 _MOST_SLOTS = 20
 _STEPS = (timedelta(minutes=5), timedelta(hours=1))
@@ -49,7 +53,7 @@ class GpuService:
         return [
             ClusterStatus(
                 latest(session, name),
-                waiting(session, name, settings.teams, self._engine(name)),
+                _waiting(session, name, settings.teams, self._engine(name)),
                 settings.clusters[name].measures_gpus,
             )
             for name in self._clusters
@@ -141,3 +145,46 @@ def _other(session: Session, series_id: str) -> Series:
 def _whole_hours(step: timedelta) -> timedelta:
     hour = timedelta(hours=1)
     return -(-step // hour) * hour
+
+
+def _waiting(
+    session: Session, cluster: str, teams: Mapping[str, Team], engine: Engine
+) -> list[Waits]:
+    """What waits on a cluster, the longest first: from its engine, else from our own runs."""
+    runs = _runs(session, cluster)
+    found: dict[tuple[str, str], Waits] = {}
+    for name, team in teams.items():
+        for item in _items(engine, team) if cluster in team.reach else ():
+            if item.gpus:
+                run = runs.get(item.uid)
+                found[item.namespace, item.name] = _of_item(item, name, engine, run)
+    for run in runs.values():
+        if (run.namespace, run.job_name) not in found and run.team in teams:
+            gpus = gpus_of(spec_of(run)) if is_known(run) else Decimal(0)
+            if gpus:
+                waits = Waits(run.reference, run.team, gpus, run.since, run.reason)
+                found[run.namespace, run.job_name] = waits
+    return sorted(found.values(), key=lambda each: (each.since is None, each.since, each.name))
+
+
+def _items(engine: Engine, team: Team) -> Iterable[Item]:
+    queue = engine.queues.behind(team.namespace, team.queue)
+    names = {each.queue for each in queue.figures} or {queue.name} if queue else set()
+    known = (engine.queues.waiting(name) for name in sorted(names))
+    return [item for each in known if each for item in each.items]
+
+
+def _of_item(item: Item, team: str, engine: Engine, run: Run | None) -> Waits:
+    blocked = item.blocked
+    why = engine.words.causes[blocked.cause][0] if blocked else ""
+    if run is not None:
+        return Waits(run.reference, run.team, item.gpus, run.since, run.reason or why)
+    return Waits(item.name, team, item.gpus, item.created_at, why)
+
+
+def _runs(session: Session, cluster: str) -> dict[str, Run]:
+    """Our own waiting runs, by the uid of their root object, else by their id."""
+    chosen = select(Run).where(
+        col(Run.cluster) == cluster, col(Run.ended_at).is_(None), col(Run.phase).in_(WAITING)
+    )
+    return {run.job_uid or run.id: run for run in session.scalars(chosen)}

@@ -8,7 +8,6 @@ from decimal import Decimal
 from bot.charts.values import percent
 from bot.durations import format_duration
 from bot.gpus.amounts import WHOLE, Amounts
-from bot.gpus.queueing import Waits
 from bot.gpus.samples.usage import Now, SeriesUsage, grouped, together
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, bold, join, plain
@@ -19,6 +18,17 @@ _NOBODY = "no team"
 _MOST_KINDS = 20
 _BUSY = "Busy share of allocated GPUs"
 _HEADER = ("Team", "Allocated", "Quota", "Borrowed", "Busy", "Waiting", "Longest wait")
+
+
+@dataclass(frozen=True)
+class Waits:
+    """A workload that waits for GPUs; `since` is None and `why` empty if unknown."""
+
+    name: str
+    team: str
+    gpus: Decimal
+    since: datetime | None
+    why: str
 
 
 @dataclass(frozen=True)

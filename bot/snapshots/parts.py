@@ -9,18 +9,18 @@ from bot.areas import Area, Foundations
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
-from bot.snapshots.of_runs import RunSnapshots
+from bot.snapshots.restores.card import RestoreRenderer
 from bot.snapshots.restores.controller import RestoreController
-from bot.snapshots.restores.renderer import RestoreRenderer
 from bot.snapshots.restores.service import RestoreService
+from bot.snapshots.reverts.card import RevertRenderer
 from bot.snapshots.reverts.controller import RevertController
-from bot.snapshots.reverts.renderer import RevertRenderer
 from bot.snapshots.reverts.service import RevertService
+from bot.snapshots.run_snapshots import RunSnapshots
+from bot.snapshots.schedules.card import ScheduleRenderer
 from bot.snapshots.schedules.controller import ScheduleController
-from bot.snapshots.schedules.renderer import ScheduleRenderer
 from bot.snapshots.schedules.service import ScheduleService
+from bot.snapshots.snapshots.card import SnapshotRenderer
 from bot.snapshots.snapshots.controller import SnapshotController
-from bot.snapshots.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.watching import SnapshotWatchHandler
 

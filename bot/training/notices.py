@@ -10,7 +10,7 @@ from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
-from bot.training.lasting import extensions, last_moment, time_left
+from bot.training.session_time import extensions, last_moment, time_left
 from bot.training.tables import BAD_ENDS, Run, RunPhase
 from bot.training.wording import block, duration, name_of, results
 

@@ -11,7 +11,7 @@ from bot.quotas.engines.registry import Engines
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
-from bot.snapshots.of_runs import RunSnapshots
+from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training.external.removal import RemovalController
 from bot.training.follows.card import LogFollowRenderer
 from bot.training.follows.controller import LogFollowController
@@ -20,9 +20,9 @@ from bot.training.idle.runs import IdleRunService
 from bot.training.idle.service import IdlingService
 from bot.training.logs.reads import LogReads
 from bot.training.offers.service import OfferService
+from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
-from bot.training.runs.renderer import RemovalRenderer, RunRenderer
 from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService

@@ -15,10 +15,11 @@ from bot.config import ClusterSettings, Fractions, Settings, Team
 from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
 from bot.quotas import Engine
+from bot.quotas.engines.standing import Item
 from bot.reconcile.due import wake
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
-from bot.snapshots.of_runs import RestoredClaim, RunSnapshots
+from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, Strangers
 from bot.training.kinds.kind import Site
@@ -26,7 +27,6 @@ from bot.training.kinds.security import security_of
 from bot.training.records.network import filled_up
 from bot.training.runs.listing import Listing, listing
 from bot.training.spec import RunSpec, asked_spec
-from bot.training.submission.admission import refuse_excess, refuse_forbidden
 from bot.training.submission.building import (
     Submission,
     fill_in,
@@ -45,6 +45,8 @@ from bot.training.submission.new_run import (
     audited,
     insert_run,
     present,
+    refuse_excess,
+    refuse_forbidden,
     refuse_live,
     refuse_many,
     row_of,
@@ -323,6 +325,20 @@ class TrainingService:
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]
+
+
+class RunStopping:
+    """Lets quotas stop runs, which they know only as workloads of the quota engine."""
+
+    def __init__(self, training: TrainingService) -> None:
+        self._training = training
+
+    def stop_workloads(
+        self, session: Session, items: Sequence[Item], why: str, now: datetime
+    ) -> None:
+        """Stops the runs of these workloads."""
+        owners = [uid for each in items for uid in each.owner_uids]
+        self._training.stop_jobs(session, owners, why, now)
 
 
 def _actor(caller: Caller) -> Actor:

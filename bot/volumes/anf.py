@@ -1,28 +1,39 @@
 """Reads from Azure NetApp Files through Azure Resource Manager; each ends within seconds."""
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.config import Anf, Settings
 from bot.errors import ConflictError, StorageError
-from bot.volumes.failures import failing
 from bot.volumes.resources import AnfVolume, Estate, Pool, PoolPlace, VolumePlace
-from bot.volumes.shapes import pool_of, volume_of
 
 if TYPE_CHECKING:
+    from azure.core.exceptions import HttpResponseError
     from azure.mgmt.netapp import NetAppManagementClient
     from azure.mgmt.netapp.models import CapacityPool
+    from azure.mgmt.netapp.models import Volume as SdkVolume
+
 
 T = TypeVar("T")
-
 _TRIES = 2
 _MISSING, _SERVER_ERROR = 404, 500
-
 DEADLINE_SECONDS = 25.0
 """How long reads for an answer may take together; a person waits for it."""
+_MOST = 600
+_UNAUTHENTICATED, _FORBIDDEN, _CONFLICT, _THROTTLED, _BROKEN = 401, 403, 409, 429, 500
+_WHO = "AZURE_CLIENT_ID, AZURE_TENANT_ID and related variables; see docs/anf.md."
+_HINTS = {
+    _UNAUTHENTICATED: f"A platform admin has to check the bot's Azure identity: {_WHO}",
+    _FORBIDDEN: "A platform admin has to give the bot's Azure identity the role in docs/anf.md.",
+    404: "`/anf volumes` and `/anf pools` show what exists.",
+    _CONFLICT: "Another operation is in progress there. Try again when it is done.",
+}
+_GROUP = 4  # /subscriptions/S/resourceGroups/GROUP/...
 
 
 class Deadline:
@@ -90,24 +101,24 @@ class NetAppFiles:
             deadline.check()
             doing = f"Listing the capacity pools of account {account}"
             listed = self._read(doing, partial(_pools, group, account))
-            yield from (pool_of(each) for each in listed)
+            yield from (_pool_of(each) for each in listed)
 
     def volumes(self, place: PoolPlace) -> list[AnfVolume]:
         """The volumes of a pool."""
         doing = f"Listing the volumes of pool {place.pool}"
         listed = self._read(doing, lambda sdk: list(sdk.volumes.list(*place)))
-        return [volume_of(each) for each in listed]
+        return [_volume_of(each) for each in listed]
 
     def volume(self, place: VolumePlace) -> AnfVolume | None:
         """One volume; None if there is none of that id, for example after a move."""
         doing = f"Reading volume {place.name}"
         found = self._one(doing, lambda sdk: sdk.volumes.get(*place))
-        return None if found is None else volume_of(found)
+        return None if found is None else _volume_of(found)
 
     def pool(self, place: PoolPlace) -> Pool | None:
         """One pool; None if there is none of that name."""
         found = self._one(f"Reading pool {place.pool}", lambda sdk: sdk.pools.get(*place))
-        return None if found is None else pool_of(found)
+        return None if found is None else _pool_of(found)
 
     def permissions(self, group: str) -> list[Any]:
         """The permissions of the bot's identity in a resource group, as Azure lists them."""
@@ -124,7 +135,7 @@ class NetAppFiles:
 
     def once(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
         """The library's answer to a request that is not repeated, because it changes something."""
-        with failing(doing):
+        with _failing(doing):
             return ask(self._open())
 
     def close(self) -> None:
@@ -155,7 +166,7 @@ class NetAppFiles:
         """Repeats a read once after a lost response or a server error, never after throttling."""
         for left in reversed(range(_TRIES)):
             try:
-                with failing(doing):
+                with _failing(doing):
                     return ask(self._open())
             except StorageError as error:
                 is_passing = error.status is None or error.status >= _SERVER_ERROR
@@ -191,3 +202,114 @@ def _get(sdk: "NetAppManagementClient", address: str) -> Any:
     answer = sdk.send_request(HttpRequest("GET", address))
     answer.raise_for_status()
     return answer.json()
+
+
+@contextmanager
+def _failing(doing: str) -> Iterator[None]:
+    """Turns the library's errors into StorageError, whose message begins with `doing`."""
+    from azure.core import exceptions  # noqa: PLC0415 - only who asks Azure pays for the import
+
+    try:
+        yield
+    except exceptions.HttpResponseError as error:
+        raise _refusal(doing, error) from error
+    except exceptions.AzureError as error:
+        raise StorageError(
+            f"{doing}: Azure cannot be reached ({type(error).__name__}).",
+            "Try again in a minute. The address is set in anf.endpoint.",
+        ) from error
+
+
+def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
+    """The StorageError of an HTTP error; without a status the bot has no working identity."""
+    status, told = error.status_code, error.error
+    code = str(told.code) if told is not None and told.code else ""
+    words = str(told.message) if told is not None and told.message else ""
+    if status is None:
+        return StorageError(
+            f"{doing}: the bot has no working Azure identity.",
+            f"A platform admin has to set {_WHO}",
+            status=_UNAUTHENTICATED,
+        )
+    said = f"{code}: {words}" if code else (words or f"HTTP {status}")
+    wait = _seconds(error)
+    return StorageError(
+        f"{doing}: Azure returned {_cut(said)}",
+        _hint(status, wait),
+        status=status,
+        code=code,
+        retry_after_seconds=wait,
+    )
+
+
+def _hint(status: int, wait: float) -> str:
+    if status == _THROTTLED:
+        return f"Azure rate-limited the bot. Try again in {max(wait, 1):.0f} s."
+    if status >= _BROKEN:
+        return "Try again in a minute."
+    return _HINTS.get(status, "Azure's message gives the reason.")
+
+
+def _seconds(error: "HttpResponseError") -> float:
+    headers = getattr(error.response, "headers", {})
+    told = str(headers.get("Retry-After", ""))
+    return float(told) if told.isdecimal() else 0.0
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+
+
+def _pool_of(told: "CapacityPool") -> Pool:
+    """A pool from the SDK's model."""
+    has = told.properties
+    account, name = str(told.name).split("/")[:2]
+    return Pool(
+        id=str(told.id),
+        place=PoolPlace(_group(told.id), account, name),
+        level=_word(has.service_level),
+        qos=_word(has.qos_type) or "Auto",
+        size_bytes=int(has.size),
+        throughput_mibps=has.total_throughput_mibps,
+        used_throughput_mibps=has.utilized_throughput_mibps,
+        state=has.provisioning_state or "",
+        encryption=_word(has.encryption_type),
+    )
+
+
+def _volume_of(told: "SdkVolume") -> AnfVolume:
+    """A volume from the SDK's model; only some versions of the service report its usage."""
+    has = told.properties
+    account, pool, name = str(told.name).split("/")[:3]
+    used = has.get("usedBytes")
+    return AnfVolume(
+        id=str(told.id),
+        place=VolumePlace(_group(told.id), account, pool, name),
+        path=has.creation_token,
+        file_system=has.file_system_id or "",
+        level=_word(has.service_level),
+        quota_bytes=int(has.usage_threshold),
+        throughput_mibps=has.throughput_mibps or has.actual_throughput_mibps,
+        used_bytes=None if used is None else int(used),
+        state=has.provisioning_state or "",
+        addresses=tuple(each.ip_address for each in has.mount_targets or () if each.ip_address),
+        maker=_maker(told.tags or {}),
+    )
+
+
+def _group(resource_id: str | None) -> str:
+    return str(resource_id).split("/")[_GROUP]
+
+
+def _word(told: Any) -> str:
+    """The value of an enumeration, which may be newer than the SDK."""
+    return str(getattr(told, "value", told) or "")
+
+
+def _maker(tags: Mapping[str, str]) -> str:
+    """The backend of the Trident that created a volume, from the tags that Trident sets."""
+    try:
+        told = json.loads(tags.get("trident", ""))["trident"]["backendUUID"]
+    except (KeyError, TypeError, ValueError):
+        return ""
+    return told if isinstance(told, str) else ""

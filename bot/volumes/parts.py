@@ -9,8 +9,8 @@ from bot.areas import Area, Foundations
 from bot.reconcile.controller import Controller
 from bot.slack.messages import Renderer
 from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.card import ChangeRenderer
 from bot.volumes.changes.controller import VolumeChangeController
-from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.growths.card import GrowthRenderer
 from bot.volumes.growths.controller import GrowthController

@@ -11,7 +11,7 @@ from bot.slack.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.slack.parameters import Choice, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
-from bot.volumes.changes.question import GO, question
+from bot.volumes.changes.replies import GO, question
 from bot.volumes.changes.service import ChangeButton, read
 from bot.volumes.changes.tables import ChangeKind, ChangePhase
 from bot.volumes.matching import Claimed

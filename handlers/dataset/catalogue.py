@@ -5,11 +5,10 @@ import re
 from bot.access import Right
 from bot.commands.context import Context
 from bot.config import is_place
-from bot.datasets.card import dataset_card, list_card, version_card
+from bot.datasets.card import around, dataset_card, list_card, version_card
 from bot.datasets.comparing import difference_card
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
-from bot.datasets.renderer import around
 from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.wording import readers
 from bot.errors import UsageError

@@ -6,8 +6,8 @@ from typing import Final
 from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.caches.evictions.notices import EVICT, EXTEND, PIN
-from bot.datasets.caches.keeping import replies as answers
-from bot.datasets.caches.keeping.service import Pinning
+from bot.datasets.caches.lifecycle import replies as answers
+from bot.datasets.caches.lifecycle.service import Pinning
 from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
 from bot.rights import EVERYBODY

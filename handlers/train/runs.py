@@ -39,8 +39,7 @@ from bot.training.logs.reads import LogWish
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
-from bot.training.runs.card import run_card
-from bot.training.runs.renderer import people_of
+from bot.training.runs.card import people_of, run_card
 from bot.training.runs.replies import list_card, log_card, stranger_card, why_card
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from bot.cluster.resources import HOLDERS
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import minute_of
-from bot.gpus.samples import keeping
+from bot.gpus.samples import rollup
 from bot.gpus.samples.sampling import SampleController
 from bot.gpus.tables import Series, What
 from bot.quotas.engines.registry import Engines
@@ -62,10 +62,10 @@ def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> Non
         clock = Series(what=What.SAMPLED, cluster="default", key="clock")
         session.add(clock)
         session.flush()
-        keeping.begin(session, "default", now - minutes - 60)
+        rollup.begin(session, "default", now - minutes - 60)
         for minute in range(now - minutes, now + 1):
             one = {clock.id or 0: Amounts(1000)}
-            keeping.keep(session, "default", minute, {**entries, **one}, is_measured=True)
+            rollup.keep(session, "default", minute, {**entries, **one}, is_measured=True)
 
     office.application.database.transaction(work)
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.slack.text import as_text
 from bot.volumes.changes.card import GIVE_BACK
-from bot.volumes.changes.question import GO
+from bot.volumes.changes.replies import GO
 from tests.arm import Arm, served
 from tests.handlers.anf_desk import Desk, _arrange, settings
 from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened

@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 
 from bot.config import Settings
 from bot.database.database import Database
-from bot.datasets.caches.evictions.looking import ClaimUse
+from bot.datasets.caches.evictions.claim_usage import ClaimUse
 from bot.datasets.caches.evictions.sweep import CacheUsage, look_through, sweep
 from bot.datasets.caches.tables import SWEEP, Cache, CacheIntent
 from bot.reconcile.controller import Step, Trouble

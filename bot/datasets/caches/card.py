@@ -1,12 +1,17 @@
-"""Builds the cards of caches. Pure: no I/O."""
+"""Builds the cards of caches, and a line about each for lists. Only the renderer reads rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.caches import fills
+from bot.datasets.caches.expiry import expires_at
 from bot.datasets.caches.notices import CHANGED
-from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.versions.notices import RECORD
-from bot.datasets.wording import capacity, size, verified
+from bot.datasets.wording import capacity, name_of, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
@@ -24,6 +29,32 @@ _TONES = {
 # On FSx the names are imported first; the files are loaded when they are read.
 _DOING = {"importing": "Importing names", "verifying": "Reading"}
 _MOST_KEYS = 10
+_STATES = {
+    CachePhase.ASKED: "starting",
+    CachePhase.STARTING: "starting",
+    CachePhase.FILLING: "copying",
+    CachePhase.ARRANGING: "arranging files",
+    CachePhase.READY: "ready",
+    CachePhase.EVICTING: "evicting",
+}
+
+
+class CacheRenderer:
+    """Renders caches."""
+
+    kind = CACHE
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The card of a cache, which is the same in every channel."""
+        del channel
+        cache = session.get(Cache, subject_id)
+        if cache is None:
+            return None
+        person = name_of(session, cache.workspace_id, cache.person)
+        return cache_card(cache, person, self._clock.now(), fills.boost_of(session, cache))
 
 
 def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = None) -> Card:
@@ -134,3 +165,35 @@ def _verified(cache: Cache) -> str:
 def _buttons(cache: Cache) -> Iterator[Button]:
     if cache.phase == CachePhase.FAILED and cache.stage == CHANGED:
         yield Button(RECORD, "Record a new version", cache.dataset_id)
+
+
+def described(cache: Cache, now: datetime) -> Markup:
+    """One line about a cache: state, size, teams, last use, and when it expires."""
+    state = _STATES.get(CachePhase(cache.phase), cache.phase)
+    if cache.phase == CachePhase.READY and cache.wanted != CacheIntent.READY:
+        state = "eviction pending"
+    said = plain(
+        f"{cache.reference} on {cache.storage_class}: {state}, {capacity(cache.capacity_bytes)},"
+        f" for {', '.join((cache.team, *cache.teams))}"
+    )
+    if not cache.is_ready:
+        return join(said, ".")
+    expires = cache.leaves_at or expires_at(cache)
+    goes = join("; unless used, it will be evicted ", when(expires), ".") if expires else plain(".")
+    return join(said, plain(f", last used {last_use(cache, now)}"), goes)
+
+
+def last_use(cache: Cache, now: datetime) -> str:
+    """When a cache was last used, and by what: `2h ago by run lane of team-a`."""
+    ago = format_duration(max(now - cache.last_used_at, timedelta()))
+    is_seen = cache.seen_used_at is not None and cache.seen_used_at >= cache.used_at
+    return f"{ago} ago by {cache.used_by}" if cache.used_by and is_seen else f"{ago} ago"
+
+
+def where(caches: Iterable[Cache]) -> str:
+    """The classes on which a dataset is cached, with versions: `v3 on premium (ready)`."""
+    return ", ".join(
+        f"{each.reference.partition('@')[2]} on {each.storage_class}"
+        f"{'' if each.is_ready else f' ({_STATES.get(CachePhase(each.phase), each.phase)})'}"
+        for each in caches
+    )

@@ -1,15 +1,17 @@
 """Reconciles caches: creates the PVC and the Job that fills it, and cleans up afterwards."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlmodel import Session
 from typing_extensions import override
 
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
+from bot.cluster.view import Change
 from bot.datasets import bounds
-from bot.datasets.caches.cost import best_time, longest_time
 from bot.datasets.caches.decide import (
     CacheObserved,
     CreateClaim,
@@ -21,29 +23,50 @@ from bot.datasets.caches.decide import (
     decide,
 )
 from bot.datasets.caches.evictions import eviction
+from bot.datasets.caches.finding import lost
 from bot.datasets.caches.fsx import filling
 from bot.datasets.caches.fsx import leaving as fsx_leaving
 from bot.datasets.caches.fsx.volume import claim_of_import, reading_job
 from bot.datasets.caches.job import JobTarget, claim_of, fill_job, layout_job
-from bot.datasets.caches.lost import lost
 from bot.datasets.caches.observe import observe
+from bot.datasets.caches.plan import best_time, longest_time
 from bot.datasets.caches.record import CacheFindings, record
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, CacheIntent, CachePhase
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
-from bot.datasets.tables import Version
+from bot.datasets.tables import Version, lane
 from bot.datasets.versions.controller import FIRST_LOOK, places_of
 from bot.errors import NotAllowedError, StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, Reconciler, create_once, note_failure, slower
+from bot.reconcile.wakeups import Wakeup
 from bot.slack.messages import refresh_interval
 
 _OVER_QUOTA = "OverQuota"
 # PVCs are watched; this covers changes that a watch missed.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _COPYING = (CachePhase.ASKED, CachePhase.STARTING, CachePhase.FILLING)
+_HEARD = (JOBS, PVCS)
+
+
+class CacheWatchHandler:
+    """Wakes caches when their PVCs or Jobs change, found by our label."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The cache that the changed object belongs to, if any."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None or change.object is None or change.resource not in _HEARD:
+            return ()
+        marks = change.object.labels
+        row_id = marks.get(labels.DATASET_CACHE)
+        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
+            return ()
+        return (Wakeup(CACHE, row_id, lane(cluster.name)),)
 
 
 class CacheController(Reconciler[Cache, CacheObserved, Decision]):

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.objects import Job, has_condition
-from bot.datasets.caches.cost import late_after, longest_time
 from bot.datasets.caches.job import LAYOUT
+from bot.datasets.caches.plan import late_after, longest_time
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase
-from bot.datasets.ending import silent_end, took_too_long
+from bot.datasets.job import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.durations import format_duration
 from bot.reconcile.decisions import Done, Fail, UpdateStatus

@@ -1,4 +1,4 @@
-"""Finds caches among the rows."""
+"""Finds caches among the rows, and those whose volumes Trident cannot find after a move."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
 from bot.datasets.caches.tables import Cache, CachePhase, VersionUse
+from bot.volumes.records import ClaimPlace, refuse_stale, stale, why_it_stays
 
 _SHOWN_USES = 5
 
@@ -62,3 +63,18 @@ def uses(session: Session, version_id: str) -> tuple[Sequence[VersionUse], int]:
     if len(newest) < _SHOWN_USES:
         return newest, len(newest)
     return newest, session.scalar(select(func.count()).select_from(VersionUse).where(chosen)) or 0
+
+
+def refuse_lost(session: Session, cache: Cache, doing: str) -> None:
+    """ConflictError if a cache is lost; `doing` completes "It cannot be ..."."""
+    refuse_stale(session, _place(cache), doing)
+
+
+def lost(session: Session, cache: Cache) -> str:
+    """Why a lost cache must not be deleted, as a sentence; empty if it is not lost."""
+    found = stale(session, _place(cache))
+    return why_it_stays(found) if found is not None else ""
+
+
+def _place(cache: Cache) -> ClaimPlace:
+    return ClaimPlace(cache.cluster, cache.namespace, cache.claim_name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.cluster import labels
 from bot.config import Datasets, Layout, Store
-from bot.datasets.caches.cost import quantity
+from bot.datasets.caches.plan import quantity
 from bot.datasets.caches.tables import Cache
 from bot.datasets.job import ATTEMPTS, Manifest, told, worker_job, worker_pod
 from bot.datasets.tables import Version

@@ -1,14 +1,48 @@
-"""A request for a cache: as it was typed, and as it would be carried out."""
+"""A request for a cache: as typed, as it would be carried out, and its cost in space and time."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
 
+from bot.cluster.quantities import format_quantity
+from bot.config import CacheClass
 from bot.database.columns import WholeNumber
+from bot.datasets.caches.expiry import ClassCapacity
+from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
-from bot.errors import UsageError
+from bot.datasets.tables import Version
+from bot.datasets.wording import capacity, files, size
+from bot.errors import ConflictError, LimitError, UsageError
+
+GIB, _MIB, _TIB = 2**30, 2**20, 2**40
+_SPARE = Decimal("1.1")
+# Assumed if the throughput of a class is unknown; slower ones are of no use for training.
+_USUAL_BYTES_PER_SECOND = 20e6
+_LEAST_PATIENCE, _LEAST_MARGIN = timedelta(hours=12), timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What people are shown before they confirm.
+
+    `free` and `whole` are bytes of the storage class, None if unknown; `source` is where the
+    figures come from. `best` is how long the fill takes if the volume is the only limit, None if
+    unknown. `is_imported` means that a file system imports the bucket instead of being copied to.
+    """
+
+    version: Version
+    storage_class: str
+    capacity_bytes: int
+    free: int | None
+    whole: int | None
+    source: str
+    best: timedelta | None
+    is_imported: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,3 +117,106 @@ def read(value: str) -> CachePlan:
         raise UsageError(
             "This button is out of date.", "Run the command again to see the current cost."
         ) from None
+
+
+def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
+    """Bytes of the volume for a version; UsageError if the requested size is too small."""
+    needed = math.ceil((version.size_bytes or 0) * _SPARE)
+    least = kind.least_size or 0
+    if asked is None:
+        return max(math.ceil(needed / GIB) * GIB, least, GIB)
+    auto = "Leave out --size to use the smallest volume that fits."
+    if asked < needed:
+        raise UsageError(
+            f"{capacity(asked)} is too small: {version.reference} has"
+            f" {files(version.objects or 0)}, {size(version.size_bytes or 0)}. With a tenth more"
+            f" kept free, it needs {capacity(math.ceil(needed / GIB) * GIB)}.",
+            auto,
+        )
+    if asked < least:
+        raise UsageError(
+            f"{capacity(asked)} is too small: the smallest volume of this class is"
+            f" {capacity(least)}.",
+            auto,
+        )
+    return asked
+
+
+def best_time(size_bytes: int, capacity_bytes: int, kind: CacheClass) -> timedelta | None:
+    """How long a fill takes at the volume's throughput; None if that is not configured."""
+    if kind.throughput_mib_per_tib is None:
+        return None
+    rate = kind.throughput_mib_per_tib * _MIB * capacity_bytes / _TIB
+    return timedelta(seconds=size_bytes / rate)
+
+
+def longest_time(size_bytes: int, best: timedelta | None) -> timedelta:
+    """The time after which a fill is given up."""
+    return _LEAST_PATIENCE + 3 * (best or _usual(size_bytes))
+
+
+def late_after(size_bytes: int, best: timedelta | None) -> timedelta:
+    """The time after which a fill counts as late."""
+    return _LEAST_MARGIN + 1.5 * (best or _usual(size_bytes))
+
+
+def left(room: ClassCapacity, caches: Sequence[Cache], storage_class: str) -> int | None:
+    """Free bytes of a class, without those reserved for caches whose PVC does not exist yet."""
+    if room.free is None or room.source == "budget":
+        return room.free
+    coming = (
+        each.capacity_bytes
+        for each in caches
+        if each.storage_class == storage_class and each.is_live and each.claim_uid is None
+    )
+    return max(room.free - sum(coming), 0)
+
+
+def without(estimate: Estimate, others: Iterable[CachePlan]) -> Estimate:
+    """The estimate if other caches are created too, which reduces the free space."""
+    alike = (each for each in others if each.storage_class == estimate.storage_class)
+    taken = sum(each.capacity_bytes for each in alike)
+    if estimate.free is None:
+        return estimate
+    return replace(estimate, free=max(estimate.free - taken, 0))
+
+
+def refuse_crowded(estimate: Estimate, usage: str) -> None:
+    """LimitError with the figures if the free space does not suffice; `usage` is a command."""
+    if estimate.free is None or estimate.capacity_bytes <= estimate.free:
+        return
+    whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
+    raise LimitError(
+        f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
+        f" {estimate.storage_class}, but only {capacity(estimate.free)}{whole} are free"
+        f" ({said_by(estimate.source)}).",
+        f"`{usage}` shows what is cached there and what can be evicted.",
+    )
+
+
+def refuse_unfit(version: Version) -> None:
+    """ConflictError if some objects of a version cannot be stored as files."""
+    if not version.problems:
+        return
+    keys = f"{version.problems:,} key{'' if version.problems == 1 else 's'}"
+    named = f": {', '.join(version.keys)}" if version.keys else ""
+    more = " and others" if version.problems > len(version.keys) > 0 else ""
+    raise ConflictError(
+        f"{keys} of {version.reference} cannot be stored as files{named}{more}.",
+        "Rename or remove these objects, then record a new version; the manifest"
+        f" ({version.manifest}index.json) lists what is wrong with each.",
+    )
+
+
+def said_by(source: str) -> str:
+    """Where the figures of free space come from, in words."""
+    return "budget in quartermaster.yaml" if source == "budget" else source
+
+
+def quantity(count: int) -> str:
+    """Bytes as Kubernetes writes them: 300Gi."""
+    return format_quantity(Decimal(count), binary=True)
+
+
+def _usual(size_bytes: int) -> timedelta:
+    return timedelta(seconds=size_bytes / _USUAL_BYTES_PER_SECOND)

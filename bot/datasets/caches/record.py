@@ -9,7 +9,7 @@ from bot.datasets.caches import fills, notices
 from bot.datasets.caches.decide import Arrange, CacheObserved, Decision, DeleteJob, Filled, Recreate
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import Cache, CachePhase
-from bot.datasets.caches.waking import wake_holders
+from bot.datasets.caches.users import wake_holders
 from bot.datasets.saying import Said
 from bot.masking import hide_secrets
 from bot.reconcile.decisions import Done, Fail, UpdateStatus

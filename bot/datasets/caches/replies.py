@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from bot.datasets.caches.card import kept
-from bot.datasets.caches.cost import Estimate, said_by
-from bot.datasets.caches.plan import written
+from bot.datasets.caches.plan import Estimate, said_by, written
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import Markup, code, join, person, plain, when
-from bot.volumes.changes.question import bill
+from bot.volumes.changes.replies import bill
 from bot.volumes.wording import throughput
 
 CONFIRM = "dataset.cache"

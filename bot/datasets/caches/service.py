@@ -16,10 +16,16 @@ from bot.database.columns import new_id
 from bot.datasets import bounds, finding
 from bot.datasets.caches import fills
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches.boosts import Boosts, Foreseen
-from bot.datasets.caches.classes import Classes
-from bot.datasets.caches.cost import (
+from bot.datasets.caches.classes import Classes, kept, rooms
+from bot.datasets.caches.fills import Boosts, Foreseen
+from bot.datasets.caches.finding import refuse_lost
+from bot.datasets.caches.fsx import planning
+from bot.datasets.caches.lifecycle.service import keep_seconds
+from bot.datasets.caches.plan import (
+    CachePlan,
+    CacheRequest,
     Estimate,
+    Keeping,
     best_time,
     left,
     refuse_crowded,
@@ -27,11 +33,6 @@ from bot.datasets.caches.cost import (
     volume_bytes,
     without,
 )
-from bot.datasets.caches.fsx import planning
-from bot.datasets.caches.keeping.service import keep_seconds
-from bot.datasets.caches.lost import refuse_lost
-from bot.datasets.caches.plan import CachePlan, CacheRequest, Keeping
-from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import

@@ -1,9 +1,9 @@
-"""What uses a cache: pods, runs, snapshots, clones and pins, as sentences for people."""
+"""What uses a cache (pods, runs, snapshots, clones, pins), as sentences, and waking those users."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from bot import holds
 from bot.cluster import labels
@@ -11,14 +11,18 @@ from bot.cluster.claims import DataSource, PersistentVolume, PersistentVolumeCla
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, VOLUMES
-from bot.datasets.caches.tables import CACHE, Cache, CacheShare
+from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheShare
+from bot.datasets.tables import lane
 from bot.durations import format_duration
 from bot.holds import Hold
+from bot.reconcile.due import wake
 
 PIN = "pin"
 OVER = frozenset({"Succeeded", "Failed"})
 _CLAIM = "PersistentVolumeClaim"
 Place = tuple[str, str]
+# A pin is a hold too, but has no controller.
+_LOOKED_AT = frozenset({"run"})
 
 
 def places(cache: Cache, shares: Iterable[CacheShare]) -> frozenset[Place]:
@@ -134,3 +138,15 @@ def _handle(volume: PersistentVolume) -> tuple[str, str] | None:
 def _bound_to(volume: PersistentVolume) -> Place | None:
     claim = volume.spec.claim_ref
     return (claim.namespace, claim.name) if claim is not None else None
+
+
+def wake_holders(session: Session, cache: Cache, now: datetime) -> None:
+    """Makes the runs that hold the cache, and its shares, due now."""
+    for hold in holds.on(session, CACHE, cache.id, now):
+        if hold.subject_kind in _LOOKED_AT:
+            wake(session, hold.subject_kind, hold.subject_id, lane(cache.cluster), now)
+    shares = select(CacheShare).where(
+        col(CacheShare.cache_id) == cache.id, col(CacheShare.ended_at).is_(None)
+    )
+    for share in session.exec(shares):
+        wake(session, SHARE, share.id, lane(share.cluster), now)

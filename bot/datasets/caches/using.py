@@ -8,15 +8,15 @@ from typing import NamedTuple
 from sqlalchemy import update
 from sqlmodel import Session, col
 
+from bot import holds
 from bot.cluster.view import View
 from bot.config import Settings
 from bot.datasets import bounds, finding
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches.lost import refuse_lost
+from bot.datasets.caches.finding import refuse_lost
 from bot.datasets.caches.shares import service
-from bot.datasets.caches.shares.shareable import Storage, unshareable
-from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, SharePhase
-from bot.datasets.caches.taking import take as hold
+from bot.datasets.caches.shares.forms import Storage, unshareable
+from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase, SharePhase, VersionUse
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
 from bot.datasets.tables import Version
@@ -189,7 +189,7 @@ def _refuse_unshareable(cache: Cache, user: User) -> None:
 
 
 def _taken(session: Session, version: Version, cache: Cache, user: User, now: datetime) -> Taken:
-    hold(session, cache, user.subject, user.why, now)
+    take_hold(session, cache, user.subject, user.why, now)
     _join(session, cache, user.team)
     claim = service.claim_for(session, cache, user.namespace, now)
     folder = WHOLE if session.get(Import, cache.id) is not None else FILES
@@ -252,3 +252,36 @@ def _shared(session: Session, cache: Cache, claim: str) -> DataReadiness:
 
 
 _NO_WAY = "The team does not have that cluster; a platform admin can change that."
+
+
+def take_hold(
+    session: Session, cache: Cache, subject: tuple[str, str], why: str, now: datetime
+) -> None:
+    """Holds a cache for a subject (kind, id); ConflictError if it is marked for eviction.
+
+    The use is recorded permanently. Marking a cache for eviction checks for holds and changes the
+    same row in its transaction, so that never both happen.
+    """
+    taken = session.connection().execute(
+        update(Cache)
+        .where(
+            col(Cache.id) == cache.id,
+            col(Cache.wanted) == CacheIntent.READY,
+            col(Cache.ended_at).is_(None),
+        )
+        .values(used_at=now)
+    )
+    if taken.rowcount != 1:
+        raise ConflictError(
+            f"{cache.reference} is being evicted from {cache.storage_class}.",
+            "Cache it again when its card shows Evicted.",
+        )
+    kind, subject_id = subject
+    hold = holds.Hold(
+        thing_kind=CACHE, thing_id=cache.id, subject_kind=kind, subject_id=subject_id, why=why
+    )
+    holds.take(session, hold)
+    version_id = cache.version_id
+    session.merge(
+        VersionUse(version_id=version_id, subject_kind=kind, subject_id=subject_id, who=why, at=now)
+    )

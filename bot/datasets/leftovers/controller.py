@@ -11,10 +11,10 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
 from bot.config import Settings
-from bot.datasets.caches.evictions import idle, sights
+from bot.datasets.caches.evictions import claim_usage
 from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan
 from bot.datasets.caches.users import needing
-from bot.datasets.leftovers import notices
+from bot.datasets.leftovers import idle, notices
 from bot.datasets.leftovers.sources import OrphansFound, OrphanSource, ask
 from bot.datasets.tables import Push, Version, lane
 from bot.reconcile.controller import Step, Trouble
@@ -74,13 +74,13 @@ class OrphanController:
         asked = ask(self._sources, cluster, now)
         is_counted = settings.datasets.idle_claims != "off"
         there = {each.uid: each for each in cluster.list(PVCS)} if is_counted else {}
-        noted = self._context.database.read(lambda session: sights.noted(session, row_id))
+        noted = self._context.database.read(lambda session: claim_usage.noted(session, row_id))
         unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
             seen = OrphansFound([*found, *asked.found], asked.failed)
             _record(session, (settings.workspace, row_id), seen, refused, now)
-            sights.forget(session, row_id, there)
+            claim_usage.forget(session, row_id, there)
             left = notices.Left(row_id, present(session, row_id), unused, asked.failed)
             notices.report(session, settings, left, now)
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.config import Settings
-from bot.datasets.caches.evictions.idle import Idle
 from bot.datasets.caches.tables import ORPHAN, Orphan
+from bot.datasets.leftovers.idle import Idle
 from bot.datasets.wording import capacity
 from bot.durations import format_duration
 from bot.slack.card import Button, Confirm

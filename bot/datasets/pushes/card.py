@@ -1,10 +1,13 @@
-"""Builds the cards of pushes. Pure."""
+"""Builds the cards of pushes. Only the renderer reads rows."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.tables import Push, PushPhase
-from bot.datasets.wording import capacity, size, verified
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.tables import PUSH, Push, PushPhase, Version
+from bot.datasets.wording import capacity, name_of, size, verified
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
@@ -18,6 +21,25 @@ _TONES = {
     PushPhase.FAILED: Tone.BAD,
 }
 _MOST_KEYS = 10
+
+
+class PushRenderer:
+    """Renders pushes."""
+
+    kind = PUSH
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The push's card; the same in every channel."""
+        del channel
+        push = session.get(Push, subject_id)
+        if push is None:
+            return None
+        version = session.get(Version, push.version_id) if push.version_id else None
+        person = name_of(session, push.workspace_id, push.person)
+        return push_card(push, person, version.reference if version else "", self._clock.now())
 
 
 def push_card(push: Push, person: str, version: str, now: datetime) -> Card:

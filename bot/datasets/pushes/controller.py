@@ -1,5 +1,6 @@
 """Controller of pushes: mounts the source where the keys are, runs a Job, and cleans up."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,27 +8,55 @@ from typing import Any
 from sqlmodel import Session
 from typing_extensions import override
 
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS, STORAGE_CLASSES, Resource
+from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
+from bot.cluster.view import Change
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
 from bot.datasets.job import Manifest
-from bot.datasets.pushes import restore_forms
-from bot.datasets.pushes.decide import decide
-from bot.datasets.pushes.decisions import AwaitDeletion, Decision, Make, PushObserved, Remove
+from bot.datasets.pushes import job
+from bot.datasets.pushes.decide import (
+    AwaitDeletion,
+    Decision,
+    Make,
+    PushObserved,
+    Remove,
+    RestoredPart,
+    decide,
+)
 from bot.datasets.pushes.job import push_job
-from bot.datasets.pushes.lineage import Makers
 from bot.datasets.pushes.observe import observe
 from bot.datasets.pushes.record import PushFindings, Ways, record
-from bot.datasets.pushes.restored import RestoredPart
-from bot.datasets.pushes.versions import Versions
-from bot.datasets.tables import PUSH, Push, PushPhase
+from bot.datasets.pushes.versions import Makers, Versions
+from bot.datasets.tables import PUSH, Push, PushPhase, lane
 from bot.datasets.versions.controller import FIRST_LOOK
 from bot.errors import StorageError
 from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
+from bot.reconcile.wakeups import Wakeup
 from bot.slack.messages import refresh_interval
+
+_HEARD = (JOBS, PVCS, SNAPSHOTS)
+
+
+class PushWatchHandler:
+    """Maps changed Jobs, PVCs and snapshots of pushes to their rows, by our label."""
+
+    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, change: Change) -> Iterable[Wakeup]:
+        """The pushes to reconcile now."""
+        cluster = self._clusters.get(change.cluster)
+        if cluster is None or change.object is None or change.resource not in _HEARD:
+            return ()
+        marks = change.object.labels
+        row_id = marks.get(labels.DATASET_PUSH)
+        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
+            return ()
+        return (Wakeup(PUSH, row_id, lane(cluster.name)),)
 
 
 @dataclass(frozen=True)
@@ -120,15 +149,15 @@ class PushController(Reconciler[PushRows, PushObserved, Decision]):
     ) -> Manifest:
         """The manifest of one of the objects through which a snapshot is read."""
         if part is RestoredPart.SNAPSHOT:
-            return restore_forms.snapshot_of(push, cluster.installation)
+            return job.snapshot_of(push, cluster.installation)
         if part is RestoredPart.CONTENT:
             if look.restored is None or look.restored.origin is None:
                 raise AssertionError("decided without what the driver made of the snapshot")
-            return restore_forms.content_of(push, look.restored.origin, cluster.installation)
+            return job.content_of(push, look.restored.origin, cluster.installation)
         at = self._context.settings().clusters.get(push.cluster)
         mode = at.access_modes.get(push.storage_class) if at is not None else None
         found = cluster.list(STORAGE_CLASSES, fields=f"metadata.name={push.storage_class}")
-        return restore_forms.claim_of(push, next(iter(found), None), mode, cluster.installation)
+        return job.claim_of(push, next(iter(found), None), mode, cluster.installation)
 
     def _job(self, push: Push, claim: str, installation: str) -> Manifest:
         settings = self._context.settings()

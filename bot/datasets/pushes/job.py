@@ -1,10 +1,13 @@
-"""Builds the Job of a push, which mounts the team's PVC and the keys of one store."""
+"""Builds the Job of a push, and the objects through which it reads a snapshot."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
 from bot.cluster import labels
+from bot.cluster.claims import TRIDENT, StorageClass
+from bot.cluster.resources import SNAPSHOT
+from bot.cluster.snapshots import VolumeSnapshotContent
 from bot.config import Datasets, Store
 from bot.datasets.job import Manifest, told, worker_job, worker_pod
 from bot.datasets.tables import Push
@@ -12,6 +15,7 @@ from bot.datasets.tables import Push
 ROOT: Final = "/data"
 _VOLUME = "data"
 _LEAST_PATIENCE, _USUAL_BYTES_PER_SECOND = timedelta(hours=12), 20_000_000
+_READ_ONLY, _MANY, _ONE = "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"
 
 
 def longest_time(capacity_bytes: int) -> timedelta:
@@ -53,4 +57,60 @@ def marks(push: Push, installation: str) -> dict[str, str]:
         labels.DATASET_PUSH: push.id,
         labels.TEAM: push.team,
         labels.PERSON: push.person,
+    }
+
+
+def content_of(push: Push, origin: VolumeSnapshotContent, installation: str) -> Manifest:
+    """A second content of the driver's snapshot; deleting it does not delete that snapshot."""
+    spec: Manifest = {
+        "deletionPolicy": "Retain",
+        "driver": origin.spec.driver,
+        "source": {"snapshotHandle": origin.handle},
+        "volumeSnapshotRef": {"namespace": push.namespace, "name": push.job_name},
+    }
+    if origin.spec.source_volume_mode:
+        spec["sourceVolumeMode"] = origin.spec.source_volume_mode
+    if origin.spec.volume_snapshot_class_name:
+        spec["volumeSnapshotClassName"] = origin.spec.volume_snapshot_class_name
+    return {"metadata": {"name": push.job_name, "labels": marks(push, installation)}, "spec": spec}
+
+
+def snapshot_of(push: Push, installation: str) -> Manifest:
+    """The snapshot in the namespace of datasets."""
+    source = {"volumeSnapshotContentName": push.job_name}
+    return {"metadata": _metadata(push, installation), "spec": {"source": source}}
+
+
+def claim_of(
+    push: Push, kind: StorageClass | None, mode: str | None, installation: str
+) -> Manifest:
+    """The PVC; `mode` is the access mode configured for its class, if any.
+
+    Trident provides the snapshot itself as a read-only clone if it can, so that nothing is copied.
+    """
+    metadata = _metadata(push, installation)
+    is_disk = kind is not None and kind.makes_disks
+    if kind is not None and kind.provisioner == TRIDENT and not is_disk:
+        metadata["annotations"] = {labels.READ_ONLY_CLONE: "true"}
+        mode = _READ_ONLY
+    return {
+        "metadata": metadata,
+        "spec": {
+            "accessModes": [mode or (_ONE if is_disk else _MANY)],
+            "storageClassName": push.storage_class,
+            "resources": {"requests": {"storage": str(push.capacity_bytes)}},
+            "dataSourceRef": {
+                "apiGroup": SNAPSHOT,
+                "kind": "VolumeSnapshot",
+                "name": push.job_name,
+            },
+        },
+    }
+
+
+def _metadata(push: Push, installation: str) -> Manifest:
+    return {
+        "name": push.job_name,
+        "namespace": push.namespace,
+        "labels": marks(push, installation),
     }

@@ -9,8 +9,7 @@ from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, VOLUMES, Resource
 from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.datasets import pods
-from bot.datasets.pushes.decisions import PushObserved
-from bot.datasets.pushes.restored import Restored
+from bot.datasets.pushes.decide import PushObserved, Restored
 from bot.datasets.tables import Push
 from bot.datasets.versions.observe import observe_job
 

@@ -10,14 +10,14 @@ from bot import holds
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CacheShare
 from bot.datasets.pushes import notices
-from bot.datasets.pushes.decide import is_late
-from bot.datasets.pushes.decisions import (
+from bot.datasets.pushes.decide import (
     AwaitDeletion,
     Close,
     Decision,
     Pushed,
     PushObserved,
     Recreate,
+    is_late,
 )
 from bot.datasets.pushes.versions import Versions
 from bot.datasets.saying import Said

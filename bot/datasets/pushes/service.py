@@ -1,9 +1,10 @@
 """The verbs of pushes: checks requests and writes rows; calls no outside service."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
 from bot import holds
@@ -15,13 +16,13 @@ from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.shares import service
+from bot.datasets.caches.tables import CacheShare
 from bot.datasets.job import job_name
 from bot.datasets.location import overlap
-from bot.datasets.pushes.finding import writing
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
-from bot.datasets.tables import PUSH, Dataset, Push, lane
+from bot.datasets.tables import PUSH, Dataset, Push, PushPhase, lane
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
 from bot.reconcile.due import wake
@@ -131,7 +132,7 @@ class PushService:
 
     def _refuse_pushed(self, session: Session, target: str) -> None:
         """ConflictError if another push writes to the same or an overlapping place."""
-        other = next((each for each in writing(session) if overlap(each.target, target)), None)
+        other = next((each for each in _writing(session) if overlap(each.target, target)), None)
         if other is not None and not other.is_live:
             raise ConflictError(
                 f"The push of <@{other.person}> to {other.target} has ended, but its Job has"
@@ -243,3 +244,19 @@ def _hold(push: Push, snapshot_id: str) -> Hold:
     return Hold(
         thing_kind=SNAPSHOT, thing_id=snapshot_id, subject_kind=PUSH, subject_id=push.id, why=why
     )
+
+
+def _writing(session: Session) -> Sequence[Push]:
+    """The pushes that have not ended, and failed ones whose Job may still exist."""
+    is_going = (
+        col(Push.phase) == PushPhase.FAILED,
+        col(Push.is_cleared).is_(False),
+        # A share is closed only once the Job is gone; a push of a snapshot has no share.
+        or_(col(CacheShare.is_wanted).is_(True), col(Push.share_id) == ""),
+    )
+    return session.exec(
+        select(Push)
+        .outerjoin(CacheShare, col(CacheShare.id) == col(Push.share_id))
+        .where(or_(col(Push.ended_at).is_(None), and_(*is_going)))
+        .order_by(col(Push.id))
+    ).all()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.caches.watermark import ClassCapacity
+from bot.datasets.caches.expiry import ClassCapacity
 from bot.datasets.leftovers.notices import described, headings, is_removable, remove_button
 from bot.datasets.usage.service import Going, Usage, by_team, data_bytes
 from bot.datasets.wording import capacity, size

@@ -12,10 +12,9 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
 from bot.config import Settings
-from bot.datasets.caches.expiry import expires_at
-from bot.datasets.caches.rooms import kept, rooms
+from bot.datasets.caches.classes import kept, rooms
+from bot.datasets.caches.expiry import ClassCapacity, expires_at
 from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, CachePhase, Orphan
-from bot.datasets.caches.watermark import ClassCapacity
 from bot.datasets.leftovers import controller
 from bot.datasets.leftovers.controller import present
 from bot.datasets.tables import Dataset

@@ -18,6 +18,7 @@ from bot.gpus.digests.charting import day_figures, hour_figures
 from bot.gpus.digests.figures import (
     Caches,
     Changed,
+    Faulty,
     Figures,
     GpuShare,
     Idle,
@@ -25,22 +26,39 @@ from bot.gpus.digests.figures import (
     Raised,
     TeamFigures,
 )
-from bot.gpus.digests.hardware import hardware
 from bot.gpus.digests.plans import days_until, local_date
 from bot.gpus.digests.tables import Period
-from bot.gpus.minutes import Window
+from bot.gpus.minutes import Window, moment_of
+from bot.gpus.samples.faults import faults_in
 from bot.gpus.samples.sums import Who
 from bot.gpus.samples.usage import Amounts, SeriesUsage, WindowUsage, grouped, latest, together, use
+from bot.gpus.sources.source import FaultKind
+from bot.gpus.tables import GpuFault
 from bot.people import name_of
 from bot.quotas.overrides.during import overrides_during
 from bot.quotas.wording import title
 from bot.training.records.daily import Daily, daily, runs_by_id
-from bot.volumes.changes.during import raises_during
+from bot.volumes.changes.service import raises_during
 
 _MOST_IDLE = 5
 _MOST_OVERRIDES = 5
 _LEAST_IDLE_HOURS = Decimal(1)
 _DAYS = {Period.DAY: 1, Period.WEEK: 7}
+# The most common XIDs, as NVIDIA describes them; the application often causes the first four.
+_XIDS = {
+    13: "application error",
+    31: "invalid memory access by an application",
+    43: "an application was stopped",
+    45: "an application was terminated",
+    48: "uncorrectable memory error",
+    63: "a memory row is remapped",
+    64: "a memory row could not be remapped",
+    74: "NVLink error",
+    79: "the GPU has fallen off the bus",
+    94: "contained memory error",
+    95: "uncontained memory error",
+    119: "the GPU firmware does not respond",
+}
 
 
 @dataclass(frozen=True)
@@ -141,7 +159,7 @@ class Gathering:
         self, session: Session, wish: DigestScope, teams: frozenset[str]
     ) -> tuple[Raised, ...]:
         """Volumes whose level or throughput is raised, or was raised during that time."""
-        rows = raises_during(session, teams, (wish.window.begun, wish.window.ended))
+        rows = raises_during(session, teams, wish.window.begun, wish.window.ended)
         return tuple(
             Raised(
                 what=row.what,
@@ -301,3 +319,24 @@ def _before(wish: DigestScope, count: int) -> Window:
 
 def _float(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
+
+
+def hardware(session: Session, window: Window) -> tuple[Faulty, ...]:
+    """The faults that began in a time, and those that still last."""
+    return tuple(
+        Faulty(_where(each), _words(each), moment_of(each.first))
+        for each in faults_in(session, window)
+    )
+
+
+def _where(fault: GpuFault) -> str:
+    return f"GPU {fault.gpu} of {fault.node or fault.cluster}"
+
+
+def _words(fault: GpuFault) -> str:
+    if fault.kind == FaultKind.REMAP_FAILED:
+        return "memory rows could not be remapped; replace the GPU"
+    if fault.kind == FaultKind.REMAPPED:
+        return f"{fault.code} memory {'row' if fault.code == 1 else 'rows'} remapped"
+    meaning = f" ({_XIDS[fault.code]})" if fault.code in _XIDS else ""
+    return f"XID {fault.code}{meaning}"

@@ -5,7 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlmodel import Session
+from sqlalchemy import bindparam, select, update
+from sqlmodel import Session, col
 
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
@@ -13,9 +14,9 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.errors import MetricsError
 from bot.gpus.amounts import Amounts
-from bot.gpus.minutes import PER_HOUR, minute_of
+from bot.gpus.minutes import PER_HOUR, minute_of, moment_of
 from bot.gpus.nodes import Counting, counting_of, instances_of
-from bot.gpus.samples import idling, keeping
+from bot.gpus.samples import rollup
 from bot.gpus.samples.faults import keep_faults
 from bot.gpus.samples.filling import Filling
 from bot.gpus.samples.joining import join
@@ -24,7 +25,7 @@ from bot.gpus.samples.pods import KnownPod, known_pods
 from bot.gpus.samples.sums import samples
 from bot.gpus.sources.choice import Sources, pace_of
 from bot.gpus.sources.source import Fault, NoGpusError, Pace, PodName, Requests, Source, Told
-from bot.gpus.tables import Sampling
+from bot.gpus.tables import Sampling, Series, What
 from bot.reconcile.controller import Step, Trouble
 
 KIND = "gpu-measure"
@@ -32,8 +33,11 @@ KIND = "gpu-measure"
 _AT_ONCE = 60
 _SOON = timedelta(seconds=1)
 _FARTHEST = timedelta(days=7)
-
 Minutes = dict[int, dict[int, Amounts]]
+_HELD = (What.RUN, What.OTHER)
+_CHANGE = (
+    update(Series).where(col(Series.id) == bindparam("of")).values(idle_since=bindparam("since"))
+)
 
 
 @dataclass
@@ -181,7 +185,7 @@ def _lacking(session: Session, cluster: str, minutes: range) -> range:
         for series, each in entries.items()
         if each.measured < each.allocated
     }
-    held = idling.held_of(session, incomplete)
+    held = _held_of(session, incomplete)
     lacking = [
         minute
         for minute in minutes
@@ -203,12 +207,12 @@ def _before(
 
 
 def _save(session: Session, cluster: str, minutes: range, joined: Minutes, told: _Answers) -> None:
-    state = keeping.begin(session, cluster, minutes.start)
+    state = rollup.begin(session, cluster, minutes.start)
     for minute, entries in joined.items():
-        keeping.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
+        rollup.keep(session, cluster, minute, entries, is_measured=minute in told.figures)
     keep_faults(session, cluster, told.faults)
-    idling.follow(session, cluster, minutes, joined)
-    keeping.again(session, cluster, _rolled(minutes, state))
+    _follow(session, cluster, minutes, joined)
+    rollup.again(session, cluster, _rolled(minutes, state))
     state.measured = max(state.measured, minutes.stop)
     session.add(state)
     _say(session, cluster, told.trouble)
@@ -226,14 +230,14 @@ def _complete(
         }
         if best != known:
             is_measured = any(each.measured for each in best.values())
-            keeping.keep(session, cluster, minute, best, is_measured=is_measured)
+            rollup.keep(session, cluster, minute, best, is_measured=is_measured)
     _settle(session, cluster, look)
-    state = keeping.begin(session, cluster, look.minutes.start)
-    keeping.again(session, cluster, _rolled(look.minutes, state))
+    state = rollup.begin(session, cluster, look.minutes.start)
+    rollup.again(session, cluster, _rolled(look.minutes, state))
 
 
 def _settle(session: Session, cluster: str, look: _Reading) -> None:
-    state = keeping.begin(session, cluster, look.settles_until)
+    state = rollup.begin(session, cluster, look.settles_until)
     state.settled = max(state.settled, look.settles_until)
     session.add(state)
 
@@ -249,3 +253,49 @@ def _say(session: Session, cluster: str, trouble: str) -> None:
     if state is not None:
         state.trouble = trouble
         session.add(state)
+
+
+def _follow(
+    session: Session, cluster: str, minutes: range, known: Mapping[int, Mapping[int, Amounts]]
+) -> None:
+    """Updates `idle_since` of each series from these minutes; unknown counts as busy."""
+    before = _idle_now(session, cluster)
+    since: dict[int, datetime | None] = dict(before)
+    for minute in minutes:
+        entries = known.get(minute, {})
+        for series in since.keys() - entries.keys():
+            since[series] = None
+        for series, amounts in entries.items():
+            if _is_idle(amounts):
+                since[series] = since.get(series) or moment_of(minute)
+            elif series in since:
+                since[series] = None
+    changed = [
+        {"of": series, "since": moment}
+        for series, moment in since.items()
+        if moment != before.get(series)
+    ]
+    if changed:
+        session.connection().execute(_CHANGE, changed)
+
+
+def _is_idle(amounts: Amounts) -> bool:
+    """Whether all GPUs that were held were measured as idle."""
+    return 0 < amounts.allocated == amounts.measured == amounts.idle
+
+
+def _held_of(session: Session, series: Collection[int]) -> set[int]:
+    """The series among these whose pods hold GPUs."""
+    chosen = select(col(Series.id)).where(col(Series.what).in_(_HELD))
+    found = session.connection().execute(chosen.where(col(Series.id).in_(series)))
+    return {each for (each,) in found if each is not None}
+
+
+def _idle_now(session: Session, cluster: str) -> dict[int, datetime | None]:
+    chosen = select(col(Series.id), col(Series.idle_since)).where(
+        col(Series.cluster) == cluster,
+        col(Series.idle_since).is_not(None),
+        col(Series.what).in_(_HELD),
+    )
+    rows = session.connection().execute(chosen)
+    return {series: moment for series, moment in rows if series is not None}

@@ -1,9 +1,10 @@
 """Records every minute who holds the GPUs of a cluster, from the watch cache."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 
 from sqlmodel import Session
 
@@ -17,7 +18,7 @@ from bot.database.database import Database
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.minutes import minute_of
 from bot.gpus.nodes import Counting, NodePool, counting_of, places
-from bot.gpus.samples import keeping, measuring, owners
+from bot.gpus.samples import measuring, owners, rollup
 from bot.gpus.samples.holding import (
     capacities,
     holders,
@@ -28,9 +29,8 @@ from bot.gpus.samples.holding import (
 )
 from bot.gpus.samples.owners import Owner
 from bot.gpus.samples.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
-from bot.gpus.samples.quota_figures import quota_of_teams
 from bot.gpus.tables import What
-from bot.quotas import Engine
+from bot.quotas import Engine, Queue
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
 from bot.training.kinds import gpus_of_pod, is_known
@@ -38,6 +38,7 @@ from bot.training.spec import spec_of
 from bot.training.tables import Run
 
 KIND = "gpu-sample"
+_FRESH_SECONDS = 150.0
 
 
 @dataclass
@@ -100,7 +101,7 @@ class SampleController:
 
         def save(session: Session) -> None:
             _save(session, row_id, look)
-            keeping.come_to(session, row_id, minute, settings.gpus, is_asked=is_asked)
+            rollup.come_to(session, row_id, minute, settings.gpus, is_asked=is_asked)
 
         return Step(None, save)
 
@@ -118,7 +119,7 @@ class SampleController:
         )
         look = _Sample(minute)
         look.others[Owner(What.SAMPLED, cluster.name)] = WHOLE
-        quotas = quota_of_teams(settings, cluster.name, self._engine(cluster.name))
+        quotas = _quota_of_teams(settings, cluster.name, self._engine(cluster.name))
         look.others.update({Owner(What.QUOTED, cluster.name): WHOLE, **quotas} if quotas else {})
         for node in capacities(cluster.view, counts):
             place = site.places.get(node.node, NodePool())
@@ -193,7 +194,7 @@ def _amount(run: Run | None, pod: Pod) -> int:
 
 
 def _save(session: Session, cluster: str, look: _Sample) -> None:
-    keeping.begin(session, cluster, look.minute)
+    rollup.begin(session, cluster, look.minute)
     ids = owners.ids_of(session, {*look.others, *(each.owner for each in look.new)})
     held = dict(look.held)
     for each in look.new:
@@ -204,4 +205,42 @@ def _save(session: Session, cluster: str, look: _Sample) -> None:
     new = [(each, ids[each.owner]) for each in look.new]
     keep_pods(session, cluster, new, (look.minute, None))
     end_pods(session, cluster, look.gone, look.minute)
-    keeping.keep(session, cluster, look.minute, entries)
+    rollup.keep(session, cluster, look.minute, entries)
+
+
+def _quota_of_teams(settings: Settings, cluster: str, engine: Engine) -> dict[Owner, int]:
+    """Quota and borrowing by team and GPU type, in thousandths of a GPU; unknown ones are absent.
+
+    Queues shared by several teams are left out: it is unknown which team borrows.
+    """
+    queues = engine.queues
+    if queues.is_absent or queues.age_seconds > _FRESH_SECONDS:
+        return {}
+    found: dict[str, Queue] = {}
+    for name, team in settings.teams.items():
+        queue = queues.behind(team.namespace, team.queue) if cluster in team.reach else None
+        if queue is not None:
+            found[name] = queue
+    shared = Counter(queue.name for queue in found.values())
+    amounts: dict[Owner, int] = {}
+    for name, queue in found.items():
+        if shared[queue.name] == 1:
+            amounts |= _of(cluster, name, queue)
+    return amounts
+
+
+def _of(cluster: str, team: str, queue: Queue) -> Mapping[Owner, int]:
+    found: dict[Owner, int] = {}
+    for figures in queue.figures:
+        said = {What.BORROWED: figures.borrowed}
+        if not figures.is_unlimited:
+            said[What.QUOTA] = figures.nominal
+        for what, gpus in said.items():
+            if gpus is not None:
+                owner = Owner(what, cluster, team=team, gpu_type=figures.flavor)
+                found[owner] = found.get(owner, 0) + _thousandths(gpus)
+    return found
+
+
+def _thousandths(gpus: Decimal) -> int:
+    return max(int(gpus * WHOLE), 0)

@@ -1,13 +1,16 @@
-"""Cards of restores and clones. Pure: no I/O."""
+"""Cards of restores and clones. Only the renderer reads rows."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.datasets.wording import capacity
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.wording import capacity, name_of
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, plain, sentence, when
-from bot.snapshots.tables import Restore, RestorePhase
+from bot.snapshots.tables import RESTORE, Restore, RestorePhase, Snapshot
 from bot.snapshots.wording import mounting
 
 CANCEL = "snapshot.cancel"
@@ -19,6 +22,26 @@ _TONES = {
     RestorePhase.FAILED: Tone.BAD,
     RestorePhase.CANCELLED: Tone.STOPPED,
 }
+
+
+class RestoreRenderer:
+    """Renders restores and clones."""
+
+    kind = RESTORE
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The PVC's card; the same in every channel."""
+        del channel
+        row = session.get(Restore, subject_id)
+        if row is None:
+            return None
+        source = session.get(Snapshot, row.snapshot_id) if row.snapshot_id is not None else None
+        person = name_of(session, row.workspace_id, row.person)
+        shows = source.taken_at if source is not None else None
+        return restore_card(row, person, shows, self._clock.now())
 
 
 def restore_card(row: Restore, person: str, shows: datetime | None, now: datetime) -> Card:

@@ -9,21 +9,23 @@ from sqlmodel import Session, col, select
 from bot import holds
 from bot.access import Caller, bound
 from bot.audit import Actor, record
+from bot.cluster import labels
 from bot.cluster.claims import TRIDENT, StorageClass
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, STORAGE_CLASSES
-from bot.config import ClusterSettings, Settings
+from bot.config import ClusterSettings, Settings, Team
 from bot.database.columns import new_id
+from bot.datasets.caches.using import THERE, DataReadiness
 from bot.datasets.wording import capacity
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
 from bot.reconcile.due import wake
-from bot.slack.messages import show_card
+from bot.slack.messages import refresh_cards, show_card
+from bot.snapshots import finding
 from bot.snapshots.classes import READ_ONLY_MANY, access_mode
 from bot.snapshots.examining import in_view, not_theirs
 from bot.snapshots.objects import object_name
-from bot.snapshots.restores.abroad import other_namespace
-from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, Snapshot, lane
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, RestorePhase, Revert, Snapshot, lane
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
@@ -93,7 +95,7 @@ class RestoreService:
             settings = self._settings()
             cluster = self._clusters[snapshot.cluster]
             team = settings.teams[target.team or ""]
-            into = other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
+            into = _other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
             source = replace(source, into=into)
         row = self._make(session, target or caller, source, wish, now)
         why = f"The restore to PVC {row.claim_name}"
@@ -259,3 +261,100 @@ def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> Non
     record(session, actor, f"snapshot.{verb}", (RESTORE, row.id), facts, at=now)
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
     wake(session, RESTORE, row.id, lane(row.cluster), now)
+
+
+def _other_namespace(
+    cluster: Cluster, snapshot: Snapshot, team: Team, *, is_read_only: bool
+) -> str | None:
+    """The other team's namespace, or None if it is the snapshot's own.
+
+    Raises UserError if the snapshot cannot be restored there.
+    """
+    if snapshot.cluster not in team.reach:
+        raise ConflictError(
+            f"{snapshot.name} is in cluster {snapshot.cluster}, which that team does not use.",
+            f"It uses: {', '.join(team.reach)}.",
+        )
+    namespace = team.on(snapshot.cluster).namespace
+    if namespace == snapshot.namespace:
+        return None
+    if is_read_only:
+        raise UsageError(
+            "--read-only works only in the snapshot's own namespace.",
+            "Omit it: the new PVC is then a copy.",
+        )
+    if snapshot.driver != TRIDENT:
+        raise ConflictError(
+            f"Kubernetes restores a snapshot only in its own namespace. Trident can restore one in"
+            f" another namespace, but {snapshot.name} uses {snapshot.driver}.",
+            "Restore it here, then push what the other team needs as a dataset.",
+        )
+    claim = cluster.view.get(PVCS, snapshot.claim_name, snapshot.namespace)
+    told = "" if claim is None else claim.metadata.annotations.get(labels.CLONED_TO, "")
+    if not {namespace, "*"} & set(told.split(",")):
+        allow = ",".join(filter(None, (told, namespace)))
+        raise ConflictError(
+            f"PVC {snapshot.claim_name} does not allow clones in namespace {namespace}: its"
+            f" annotation {labels.CLONED_TO} does not list that namespace.",
+            f"Anyone who may change the PVC can allow it: kubectl annotate --overwrite pvc"
+            f" {snapshot.claim_name} -n {snapshot.namespace} {labels.CLONED_TO}={allow}",
+        )
+    return namespace
+
+
+def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
+    """Begins a clone of the PVC that is to be reverted."""
+    row_id = new_id()
+    row = Restore(
+        id=row_id,
+        workspace_id=revert.workspace_id,
+        team=revert.team,
+        person=revert.person,
+        channel=revert.channel,
+        cluster=revert.cluster,
+        namespace=revert.namespace,
+        snapshot_id=None,
+        source=revert.claim_name,
+        source_uid=revert.claim_uid,
+        of_claim=revert.claim_name,
+        claim_name=object_name(revert.claim_name, row_id),
+        storage_class=revert.storage_class,
+        access_mode=revert.access_mode,
+        size_bytes=revert.size_bytes,
+        # ONTAP refuses to revert a volume while a clone depends on its current data.
+        is_split=True,
+        asked_at=now,
+        since=now,
+    )
+    session.add(row)
+    session.flush()
+    show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    return row
+
+
+def cancel_clone(session: Session, revert: Revert, now: datetime) -> None:
+    """Cancels the clone, unless it already exists."""
+    row = session.get(Restore, revert.clone_id) if revert.clone_id is not None else None
+    if row is None or not row.is_live:
+        return
+    row.cancelled_by, revert.clone = revert.cancelled_by, ""
+    session.add(row)
+    refresh_cards(session, row.subject, live=True)
+    wake(session, RESTORE, row.id, lane(row.cluster), now)
+
+
+def data_readiness(session: Session, run_id: str) -> DataReadiness:
+    """What a run that starts on a snapshot waits for, or why its PVC failed."""
+    row = finding.for_run(session, run_id)
+    if row is None:
+        return DataReadiness(failed="The PVC that the run should start on no longer exists.")
+    if row.phase in {RestorePhase.FAILED, RestorePhase.CANCELLED}:
+        said = f"PVC {row.claim_name} was not created from {row.source}. {row.reason}"
+        return DataReadiness(failed=said, advice=row.unblock)
+    # If its class creates volumes only for a pod, the volume appears when the run mounts it.
+    if row.phase in {RestorePhase.READY, RestorePhase.WAITING}:
+        return THERE
+    trouble = f"{row.trouble} Retrying." if row.trouble else ""
+    said = f"Waiting for PVC {row.claim_name}, which is being created from {row.source}."
+    return DataReadiness(waits=" ".join(filter(None, (said, row.obstacle, trouble))))

@@ -1,13 +1,19 @@
-"""Cards of reverts in place. Pure: no I/O."""
+"""Cards of reverts. Only the renderer reads rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from bot.approvals.deciding import RequestView
+from sqlmodel import Session
+
+from bot.approvals import Approvals
+from bot.approvals.deciding import RequestSubject, RequestView, deciding
+from bot.clock import Clock
+from bot.config import Settings
+from bot.datasets.wording import name_of
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
-from bot.snapshots.tables import Revert, RevertPhase
+from bot.snapshots.tables import REVERT, Revert, RevertPhase
 
 CANCEL = "snapshot.cancel-revert"
 _STATES = {
@@ -20,6 +26,29 @@ _STATES = {
     RevertPhase.EXPIRED: ("Expired", Tone.STOPPED),
     RevertPhase.CANCELLED: ("Cancelled", Tone.STOPPED),
 }
+
+
+class RevertRenderer:
+    """Renders reverts, for the approvers and for the channel of the request."""
+
+    kind = REVERT
+
+    def __init__(
+        self, clock: Clock, settings: Callable[[], Settings], approvals: Approvals
+    ) -> None:
+        self._clock = clock
+        self._settings = settings
+        self._approvals = approvals
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The card: with Cancel in the channel of the request, elsewhere with the decision."""
+        row = session.get(Revert, subject_id)
+        if row is None:
+            return None
+        asker = name_of(session, row.workspace_id, row.person)
+        asked = RequestSubject(REVERT, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return revert_card(row, asker, found, self._clock.now())
 
 
 def revert_card(row: Revert, asker: str, deciding: RequestView, now: datetime) -> Card:

@@ -12,7 +12,7 @@ from bot.masking import hide_secrets
 from bot.reconcile.decisions import Create, Done, UpdateStatus
 from bot.reconcile.frame import Findings
 from bot.slack.messages import refresh_cards
-from bot.snapshots.restores.clones import begin_clone, cancel_clone
+from bot.snapshots.restores.service import begin_clone, cancel_clone
 from bot.snapshots.reverts import notices as notes
 from bot.snapshots.reverts.decide import (
     Approved,

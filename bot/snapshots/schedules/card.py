@@ -1,12 +1,16 @@
-"""Cards of snapshot schedules. Pure: no I/O."""
+"""Cards of schedules of snapshots. Only the renderer reads rows."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from sqlmodel import Session
+
+from bot.datasets.wording import name_of
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.snapshots.tables import Snapshot, SnapshotPhase, SnapshotSchedule
+from bot.snapshots import finding
+from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule
 
 UNSCHEDULE = "snapshot.unschedule"
 _STANDS = {
@@ -17,6 +21,22 @@ _STANDS = {
     SnapshotPhase.DELETED: "deleted",
     SnapshotPhase.FAILED: "failed",
 }
+
+
+class ScheduleRenderer:
+    """Renders schedules of snapshots."""
+
+    kind = SCHEDULE
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The schedule's card; the same in every channel."""
+        del channel
+        row = session.get(SnapshotSchedule, subject_id)
+        if row is None:
+            return None
+        last = session.get(Snapshot, row.last_id) if row.last_id is not None else None
+        person = name_of(session, row.workspace_id, row.person)
+        return schedule_card(row, person, last, finding.ready_on(session, row.id))
 
 
 def schedule_card(

@@ -20,8 +20,9 @@ from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
+from bot.snapshots.schedules import notices as notes
 from bot.snapshots.schedules.controller import foreign
-from bot.snapshots.tables import SCHEDULE, SnapshotSchedule, lane
+from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule, lane
 
 USUAL_MOST = 14
 _EXAMPLE = "0 2 * * *"
@@ -267,3 +268,19 @@ def _row(caller: Caller, team: Team, claim: str, now: datetime) -> SnapshotSched
 
 def _actor(caller: Caller) -> Actor:
     return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+
+
+def on_snapshot_change(session: Session, row: Snapshot, now: datetime) -> None:
+    """Updates the schedule of a changed snapshot: posts failures, and wakes what waits for it."""
+    schedule = session.get(SnapshotSchedule, row.schedule_id)
+    if schedule is None:
+        return
+    if row.phase == SnapshotPhase.READY:
+        schedule.failures, schedule.reported_at = 0, None
+    if row.phase == SnapshotPhase.FAILED:
+        why = (row.reason, row.unblock)
+        notes.failed(session, schedule, row.slot or row.asked_at, why, now)
+    session.add(schedule)
+    refresh_cards(session, schedule.subject, live=False)
+    if schedule.is_live:
+        wake(session, SCHEDULE, schedule.id, lane(schedule.cluster), now)

@@ -1,13 +1,17 @@
-"""Cards of snapshots. Pure: no I/O."""
+"""Cards of snapshots. Only the renderer reads rows."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from bot.datasets.wording import capacity
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.datasets.wording import capacity, name_of
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
-from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
+from bot.snapshots.keepers import keeping
+from bot.snapshots.tables import SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 
 DELETE, RESTORE = "snapshot.delete", "snapshot.restore"
 _TONES = {
@@ -18,6 +22,24 @@ _TONES = {
     SnapshotPhase.DELETED: Tone.STOPPED,
     SnapshotPhase.FAILED: Tone.BAD,
 }
+
+
+class SnapshotRenderer:
+    """Renders snapshots."""
+
+    kind = SNAPSHOT
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The snapshot's card; the same in every channel."""
+        del channel
+        row = session.get(Snapshot, subject_id)
+        if row is None:
+            return None
+        now, person = self._clock.now(), name_of(session, row.workspace_id, row.person)
+        return snapshot_card(row, person, keeping(session, row, now), now)
 
 
 def snapshot_card(row: Snapshot, person: str, held: Sequence[str], now: datetime) -> Card:

@@ -13,7 +13,7 @@ from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notices
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import note_plan
-from bot.snapshots.schedules.hearing import heard
+from bot.snapshots.schedules.service import on_snapshot_change
 from bot.snapshots.snapshots.decide import (
     AwaitDeletion,
     Decision,
@@ -109,7 +109,7 @@ def _tell(
 ) -> None:
     match found.decision:
         case Ready() | Fail() if row.schedule_id is not None:
-            heard(session, row, found.now)
+            on_snapshot_change(session, row, found.now)
         case Ready() | Fail():
             notices.ended(session, row, words, found.now)
         case Gone(why):
@@ -119,7 +119,7 @@ def _tell(
             if why:
                 notices.vanished(session, row, found.now)
             if row.schedule_id is not None:
-                heard(session, row, found.now)
+                on_snapshot_change(session, row, found.now)
         case _:
             pass
 

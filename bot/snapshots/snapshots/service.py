@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from bot import holds
 from bot.access import Caller, Right, bound
@@ -26,7 +26,15 @@ from bot.snapshots.keepers import PIN, keeping, lost_with
 from bot.snapshots.objects import object_name
 from bot.snapshots.planning import kept_until, plan_of
 from bot.snapshots.snapshots.card import snapshot_card
-from bot.snapshots.tables import SNAPSHOT, Restore, Snapshot, SnapshotIntent, SnapshotPhase, lane
+from bot.snapshots.tables import (
+    SNAPSHOT,
+    Restore,
+    Snapshot,
+    SnapshotIntent,
+    SnapshotPhase,
+    SnapshotSchedule,
+    lane,
+)
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
@@ -280,3 +288,50 @@ _ENDED = {
     SnapshotPhase.DELETED: "it was deleted",
     SnapshotPhase.FAILED: "it was not taken",
 }
+
+
+def expire(session: Session, now: datetime) -> None:
+    """Marks expired snapshots for deletion, except the newest of a PVC and those that are held."""
+    _thin_out(session, now)
+    due = session.exec(
+        select(Snapshot)
+        .where(
+            col(Snapshot.keep_until) <= now,
+            col(Snapshot.ended_at).is_(None),
+            col(Snapshot.phase) == SnapshotPhase.READY,
+            col(Snapshot.wanted) == SnapshotIntent.KEPT,
+        )
+        .order_by(col(Snapshot.id))
+    ).all()
+    for row in due:
+        newest = finding.newest_ready(session, row)
+        is_last = newest is None or newest.id == row.id
+        if not is_last and not holds.on(session, SNAPSHOT, row.id, now):
+            actor = Actor(row.workspace_id, None, None, row.team)
+            mark_deleted(session, row, actor, now)
+
+
+def _thin_out(session: Session, now: datetime) -> None:
+    """Expires snapshots for which a schedule has enough newer ones.
+
+    Only snapshots that are ready and not held count, so that a pin does not displace others.
+    """
+    limited = select(SnapshotSchedule).where(
+        col(SnapshotSchedule.ended_at).is_(None), col(SnapshotSchedule.most).is_not(None)
+    )
+    for schedule in session.exec(limited).all():
+        for row in _counted(session, schedule, now)[schedule.most :]:
+            row.is_surplus = True
+            row.keep_until = min(row.keep_until or now, now)
+            session.add(row)
+    session.flush()
+
+
+def _counted(session: Session, schedule: SnapshotSchedule, now: datetime) -> list[Snapshot]:
+    """The snapshots that count, the newest first."""
+    ready = finding.ready_on(session, schedule.id)
+    return [
+        each
+        for each in ready
+        if not each.is_surplus and not holds.on(session, SNAPSHOT, each.id, now)
+    ]

@@ -14,8 +14,8 @@ from bot.slack.card import Button
 from bot.slack.markup import join, plain, when
 from bot.slack.messages import ThreadMessage, is_coming
 from bot.training.idle.service import NOTICE, Stop
-from bot.training.lasting import is_session
 from bot.training.runs.card import stop_button
+from bot.training.session_time import is_session
 from bot.training.spec import spec_of
 from bot.training.tables import Run, RunIntent, RunPhase
 

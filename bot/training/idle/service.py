@@ -15,7 +15,7 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.slack.messages import is_coming, refresh_cards
 from bot.training import notices
 from bot.training.kinds import gpus_of
-from bot.training.lasting import is_session
+from bot.training.session_time import is_session
 from bot.training.spec import spec_of
 from bot.training.tables import KIND, Run, RunIntent, RunPhase
 

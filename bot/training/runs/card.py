@@ -1,30 +1,35 @@
-"""Builds the card of a run from its row."""
+"""Builds the cards of runs, and of removals of external workloads. Only the renderers read rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlmodel import Session
+
+from bot.clock import Clock
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
-from bot.training.lasting import time_left
 from bot.training.logs.results import progress_of
-from bot.training.records.lineage import NOTHING, Lineage, end_words, origin_words
+from bot.training.records.lineage import NOTHING, Lineage, end_words, lineage_of, origin_words
 from bot.training.runs.sizes import is_elastic, is_refused, size_words
+from bot.training.session_time import time_left
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import (
     BAD_ENDS,
     ENDS,
     GOOD_ENDS,
+    KIND,
     NOT_ADMITTED,
+    REMOVAL,
     Removal,
     Run,
     RunIntent,
     RunPhase,
 )
-from bot.training.wording import gpus, place, results, state_words
+from bot.training.wording import gpus, name_of, place, results, state_words
 
 REQUEUE = "train.requeue"
 OPEN, LOGS, STOP, RESUBMIT = "train.open", "train.logs", "train.stop", "train.resubmit"
@@ -38,6 +43,38 @@ _LATE = {
     RunPhase.CREATING: "its pod should have started by now.",
     RunPhase.RUNNING: "it has exceeded its time limit and should have been stopped.",
 }
+
+
+class RunRenderer:
+    """Renders runs."""
+
+    kind = KIND
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The run's card; the same in every channel."""
+        del channel
+        run = session.get(Run, subject_id)
+        if run is None:
+            return None
+        people, lineage = people_of(session, run), lineage_of(session, run)
+        return run_card(run, people, self._clock.now(), lineage)
+
+
+class RemovalRenderer:
+    """Renders removals."""
+
+    kind = REMOVAL
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The removal's card; the same in every channel."""
+        del channel
+        removal = session.get(Removal, subject_id)
+        if removal is None:
+            return None
+        return removal_card(removal, name_of(session, removal.workspace_id, removal.person))
 
 
 @dataclass(frozen=True)
@@ -233,3 +270,9 @@ def _buttons(run: Run, spec: RunSpec) -> tuple[Button, ...]:
     open_it = (Button(OPEN, "Open", run.id, "primary"),) if can_open else ()
     requeue = (requeue_button(run, run.scale_to),) if run.scale_to and is_refused(run) else ()
     return (*open_it, *logs, *requeue, stop_button(run, spec))
+
+
+def people_of(session: Session, run: Run) -> People:
+    """The names of the people of a run."""
+    stopper = name_of(session, run.workspace_id, run.stop_by) if run.stop_at else ""
+    return People(name_of(session, run.workspace_id, run.person), stopper)

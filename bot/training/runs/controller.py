@@ -1,5 +1,6 @@
 """Reconciles runs: observes the cluster, takes one repeatable step, records the result."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,10 +14,10 @@ from bot.quotas import Engine
 from bot.reconcile.controller import Step
 from bot.reconcile.decisions import Wait
 from bot.reconcile.frame import SOON, ControllerContext, RowController
-from bot.snapshots.of_runs import RunSnapshots
+from bot.slack.messages import refresh_interval
+from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training import finding
 from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_run
-from bot.training.lasting import is_session, next_moment
 from bot.training.logs import tails
 from bot.training.logs.tails import Kept, LogReading
 from bot.training.mishaps import FINE, FailureReason
@@ -37,12 +38,12 @@ from bot.training.runs.decide import (
     late_at,
 )
 from bot.training.runs.observe import observe
-from bot.training.runs.pace import Pace
 from bot.training.runs.places import POLL, Places, QueuePosition
 from bot.training.runs.record import Recorder, RunFindings
 from bot.training.runs.timing import Limit, limit_of
 from bot.training.runs.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
+from bot.training.session_time import is_session, next_moment
 from bot.training.state import obstacle_of
 from bot.training.submission.data import standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
@@ -50,6 +51,22 @@ from bot.training.tables import KIND, WAITING, Run, RunPhase
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
 _COPYING = timedelta(minutes=1)
+FRESH_SECONDS = 5.0
+
+
+class Pace:
+    """Caches the refresh interval of live cards for a few seconds."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._known: tuple[float, timedelta] | None = None
+
+    def interval(self, session: Session) -> timedelta:
+        """How long to wait between two refreshes of a card."""
+        now, known = self._monotonic(), self._known
+        if known is None or now - known[0] >= FRESH_SECONDS:
+            self._known = known = (now, refresh_interval(session))
+        return known[1]
 
 
 @dataclass(frozen=True)

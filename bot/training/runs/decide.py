@@ -13,9 +13,9 @@ from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
 from bot.training.kinds.fate import Progress, Root, WorkloadStatus
 from bot.training.kinds.kind import Dependent
-from bot.training.lasting import is_session, is_up
 from bot.training.mishaps import FINE, FailureReason, of_deadline
 from bot.training.pods import LAUNCHER
+from bot.training.session_time import is_session, is_up
 from bot.training.state import State, has_ended, has_failed, state_of
 from bot.training.submission.data import lacking
 from bot.training.tables import ENDS, Run, RunIntent, RunPhase

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.config import Training
 from bot.slack.messages import refresh_cards
-from bot.snapshots.of_runs import RunSnapshots
+from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training import finding, notices
 from bot.training.failures import (
     Failure,
@@ -20,7 +20,6 @@ from bot.training.failures import (
     is_lost,
 )
 from bot.training.kinds.fate import WorkloadStatus
-from bot.training.lasting import begin, is_to_be_reminded, is_up
 from bot.training.logs import tails as logs
 from bot.training.logs.results import Reading, progress_of, progress_row, read_log
 from bot.training.logs.tails import Tail
@@ -45,6 +44,7 @@ from bot.training.runs.places import QueuePosition
 from bot.training.runs.sizes import is_elastic, take_size
 from bot.training.runs.timing import Limit, note_limit, note_start
 from bot.training.runs.why import Why
+from bot.training.session_time import begin, is_to_be_reminded, is_up
 from bot.training.state import State
 from bot.training.submission import end_snapshots, origins
 from bot.training.submission.data import let_go

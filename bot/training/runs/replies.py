@@ -11,13 +11,13 @@ from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import door_name, host_of
 from bot.training.kinds.volumes import mounts_of
-from bot.training.lasting import PORT, last_moment
 from bot.training.logs.reads import LogTail, LogWish
 from bot.training.records.record import file_name
 from bot.training.runs.card import People, run_card
 from bot.training.runs.listing import Listed, Listing
 from bot.training.runs.reads import Door
 from bot.training.runs.why import Why, explain_stranger
+from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.submission.new_run import Submitted
 from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Run, RunPhase

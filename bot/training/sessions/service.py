@@ -11,7 +11,7 @@ from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
-from bot.training.lasting import is_session, last_moment
+from bot.training.session_time import is_session, last_moment
 from bot.training.tables import KIND, Run, RunIntent, RunPhase, lane
 
 

@@ -30,14 +30,14 @@ from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unse
 from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site, WorkloadKind
 from bot.training.kinds.launchers import runnable
-from bot.training.lasting import as_session, welcomed
 from bot.training.queueing import demand_of, queue_for
+from bot.training.session_time import as_session, welcomed
 from bot.training.spec import SHM_PATH, CreatedVolume, Data, RunSpec
 from bot.training.submission.artifacts import refuse_lost
 from bot.training.submission.claims import settled
 from bot.training.submission.fractions import gpu_requests, refuse_unavailable, shown
 from bot.training.submission.gpu_types import nodes_for, placed
-from bot.training.submission.reach import refuse_unreachable
+from bot.training.submission.volume_topology import refuse_unreachable
 from bot.training.wording import gpus as gpus_words
 
 _GIB = "Gi"

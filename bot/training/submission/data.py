@@ -15,14 +15,14 @@ from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.quotas import Engine
-from bot.snapshots.restores import waiting
+from bot.snapshots.restores.service import data_readiness
 from bot.training.kinds.kind import Site
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
 from bot.training.submission.new_run import AskedRun, UncachedRunError
-from bot.training.submission.reach import refuse_unreachable
+from bot.training.submission.volume_topology import refuse_unreachable
 from bot.training.tables import KIND, Run, RunPhase
-from bot.volumes.changes import keeping
+from bot.volumes.changes import holds
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
@@ -90,7 +90,7 @@ def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
     claims = [each.claim for each in spec.mounts] + [each.claim for each in spec.data]
     for claim in dict.fromkeys(each for each in claims if each):
         place = ClaimPlace(team.cluster, team.namespace, claim)
-        keeping.use(session, place, (KIND, reader.run_id), why)
+        holds.use(session, place, (KIND, reader.run_id), why)
 
 
 def standing_of(session: Session, run: Run) -> DataReadiness:
@@ -101,7 +101,7 @@ def standing_of(session: Session, run: Run) -> DataReadiness:
     spec = asked_spec(run)
     found = [using.standing(session, each.cache, each.claim) for each in spec.data]
     if spec.origin is not None:
-        found.append(waiting.standing(session, run.id))
+        found.append(data_readiness(session, run.id))
     failed = next((each for each in found if each.failed), None)
     return failed or DataReadiness(waits=" ".join(each.waits for each in found if each.waits))
 
@@ -115,7 +115,7 @@ def lacking(data: DataReadiness) -> State | None:
 
 def let_go(session: Session, run: Run, now: datetime) -> None:
     """Releases all holds of a run that has ended; its data counts as used until now."""
-    keeping.leave(session, (KIND, run.id), now)
+    holds.leave(session, (KIND, run.id), now)
     if run.spec.get("data"):
         using.left(session, (each.cache for each in asked_spec(run).data), now)
 

@@ -9,7 +9,7 @@ from bot.access import Caller
 from bot.config import Team
 from bot.errors import UsageError
 from bot.slack.container_parameters import NewVolume
-from bot.snapshots.of_runs import RunEnd, RunSnapshots
+from bot.snapshots.run_snapshots import RunEnd, RunSnapshots
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec
 from bot.training.submission.building import Submission

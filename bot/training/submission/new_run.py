@@ -1,26 +1,32 @@
-"""The rows of a new run: checks against live runs, and its insert."""
+"""The rows of a new run: checks against its team's policy and live runs, and its insert."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 
 from sqlalchemy import bindparam, func, insert, select
 from sqlmodel import Session, col
 
 from bot.access import Caller
-from bot.config import Team
+from bot.config import Admission, Team
 from bot.database.prepared import Prepared
 from bot.datasets.caches.using import NotCachedError
-from bot.errors import ConflictError, LimitError
+from bot.durations import format_duration
+from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.masking import mask
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
 from bot.training.kinds.volumes import mounts_of
 from bot.training.queueing import queue_for
+from bot.training.session_time import refuse_long
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run, reference
+from bot.training.wording import gpus as gpus_words
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -180,3 +186,69 @@ def audited(run: Submitted) -> dict[str, str]:
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def refuse_forbidden(spec: RunSpec, team: str, policy: Admission) -> None:
+    """NotAllowedError when the policy forbids the run; the hint lists what it allows."""
+    if policy.kinds and spec.kind not in policy.kinds:
+        raise NotAllowedError(
+            f"{team} may not use `--kind {spec.kind}`.", f"It may use: {_kinds(policy.kinds)}."
+        )
+    if policy.images and not any(fnmatchcase(spec.image, each) for each in policy.images):
+        raise NotAllowedError(
+            f"{team} may not run the image {spec.image}.",
+            f"It may run: {_listed([f'`{each}`' for each in policy.images])}.",
+        )
+    if spec.host_network and spec.kind not in policy.host_network:
+        raise _closed(spec, team, "host_network", "use the host network", policy.host_network)
+    if spec.privileged and spec.kind not in policy.privileged:
+        raise _closed(spec, team, "privileged", "run privileged containers", policy.privileged)
+
+
+def refuse_excess(spec: RunSpec, team_name: str, team: Team) -> None:
+    """LimitError when the run is larger or longer than the team's limits allow."""
+    limits, asked = team.limits, gpus_of(spec)
+    if spec.session_seconds is not None:
+        refuse_long(spec, team_name, team)
+    if asked > limits.gpus_per_run:
+        raise LimitError(
+            f"{gpus_words(asked)} {'exceeds' if asked == 1 else 'exceed'} the limit of {team_name}"
+            f" for one run: {limits.gpus_per_run}.",
+            f"Use `--gpus {limits.gpus_per_run}` or fewer, or ask an admin for a higher limit.",
+        )
+    if limits.time is None or spec.session_seconds is not None:
+        return
+    longest = format_duration(limits.time).replace(" ", "")
+    if spec.time_limit is None:
+        raise LimitError(
+            f"Runs of {team_name} need a time limit of at most {longest}.",
+            f"Add `--time {longest}` or less.",
+        )
+    if spec.time_limit > limits.time:
+        raise LimitError(
+            f"{format_duration(spec.time_limit)} exceeds the time limit for runs of {team_name}:"
+            f" {format_duration(limits.time)}.",
+            f"Use `--time {longest}` or less.",
+        )
+
+
+def _closed(
+    spec: RunSpec, team: str, option: str, what: str, kinds: Sequence[str]
+) -> NotAllowedError:
+    """The error for an option that is forbidden unless the policy allows it."""
+    dashed = f"--{option.replace('_', '-')}"
+    allowed = f" Allowed with: {_kinds(kinds)}." if kinds else ""
+    return NotAllowedError(
+        f"{team} may not {what} with `--kind {spec.kind}`.",
+        f"Leave `{dashed}` out.{allowed} A platform admin can allow it: `admission.{option}` for"
+        " the team in quartermaster.yaml.",
+    )
+
+
+def _kinds(kinds: Sequence[str]) -> str:
+    return ", ".join(f"`--kind {each}`" for each in kinds)
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    return ", ".join(words[:_SHOWN]) + more

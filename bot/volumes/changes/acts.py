@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bot.volumes.changes.plan import whole
 from bot.volumes.changes.tables import ChangeKind, Direction, VolumeChange
-from bot.volumes.changes.targets import whole
 from bot.volumes.resources import AnfVolume, Pool, is_settled
 from bot.volumes.wording import capacity, throughput
 

@@ -9,11 +9,11 @@ from bot.audit import Actor, record
 from bot.reconcile.due import wake
 from bot.slack.markup import Markup, join, plain, sentence, when
 from bot.slack.messages import Subject, show_card
-from bot.volumes.changes import keeping
+from bot.volumes.changes import holds
 from bot.volumes.changes import record as recording
 from bot.volumes.changes.beginning import live_of, under_way
 from bot.volumes.changes.notices import where_it_is
-from bot.volumes.changes.question import bill
+from bot.volumes.changes.replies import bill
 from bot.volumes.changes.tables import (
     CHANGE,
     LANE,
@@ -80,7 +80,7 @@ def begin(session: Session, boost: Boost, now: datetime) -> str:
         row.outcome, row.hint = told.message, told.hint
         recording.end(session, row, ChangePhase.REFUSED, now)
         return row.id
-    keeping.hold(session, row, (subject.kind, subject.id), f"the fill of {boost.name}")
+    holds.hold(session, row, (subject.kind, subject.id), f"the fill of {boost.name}")
     wake(session, CHANGE, row.id, LANE, now)
     return row.id
 

@@ -1,16 +1,21 @@
-"""Cards of changes. Pure: no I/O."""
+"""Cards of changes. Only the renderer reads rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from bot.approvals.deciding import RequestView
+from sqlmodel import Session
+
+from bot.approvals import Approvals
+from bot.approvals.deciding import RequestSubject, RequestView, deciding
+from bot.config import Settings
 from bot.durations import format_duration
+from bot.people import name_of
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.changes.acts import Grow, Move, Shrink, TellTrident, Throttle, acts
 from bot.volumes.changes.notices import change_of
-from bot.volumes.changes.question import TRIDENT, bill
-from bot.volumes.changes.tables import ChangeKind, ChangePhase, Direction, VolumeChange
+from bot.volumes.changes.replies import TRIDENT, bill
+from bot.volumes.changes.tables import CHANGE, ChangeKind, ChangePhase, Direction, VolumeChange
 from bot.volumes.wording import capacity, throughput
 
 GIVE_BACK = "anf.give-back"
@@ -27,6 +32,26 @@ _STATES = {
     ChangePhase.EXPIRED: ("Expired", Tone.STOPPED),
     ChangePhase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
+
+
+class ChangeRenderer:
+    """Renders changes; the buttons to decide are only on the approvers' card."""
+
+    kind = CHANGE
+
+    def __init__(self, settings: Callable[[], Settings], approvals: Approvals) -> None:
+        self._settings = settings
+        self._approvals = approvals
+
+    def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
+        """The card of a change in this channel; None if there is no such change."""
+        row = session.get(VolumeChange, subject_id)
+        if row is None:
+            return None
+        asker = name_of(session, row.workspace_id, row.person)
+        asked = RequestSubject(CHANGE, row.id, row.channel)
+        found = deciding(session, self._approvals, self._settings(), asked, channel)
+        return change_card(row, asker, found)
 
 
 def change_card(row: VolumeChange, asker: str, deciding: RequestView) -> Card:

@@ -11,7 +11,7 @@ from bot.errors import StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import Deadline, NetAppFiles
-from bot.volumes.changes import keeping, notices
+from bot.volumes.changes import holds, notices
 from bot.volumes.changes import record as recording
 from bot.volumes.changes.acts import (
     Act,
@@ -86,7 +86,7 @@ class VolumeChangeController(VolumeController[VolumeChange]):
         """Whether the fill of a boost has ended before the boost started."""
         if row.phase not in {ChangePhase.CHECKING, ChangePhase.ASKED, ChangePhase.APPROVED}:
             return False
-        return not self._context.database.read(lambda session: keeping.kept(session, row, now))
+        return not self._context.database.read(lambda session: holds.kept(session, row, now))
 
     def _check(self, row: VolumeChange, now: datetime) -> Step:
         """Reads the current state, records the plan and requests approval if needed."""

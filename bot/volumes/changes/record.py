@@ -22,7 +22,7 @@ from bot.volumes.changes.decide import (
     Send,
 )
 from bot.volumes.changes.decide import Decision as Next
-from bot.volumes.changes.keeping import keep
+from bot.volumes.changes.holds import keep
 from bot.volumes.changes.plan import goes_down, may_go_down
 from bot.volumes.changes.tables import (
     CHANGE,

@@ -10,11 +10,10 @@ from bot.cluster.resources import JOBS
 from bot.cluster.view import Change
 from bot.config import Settings, Store
 from bot.database.database import Database, Session
-from bot.datasets.renderer import VersionRenderer
+from bot.datasets.card import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
-from bot.datasets.versions.controller import VersionController
-from bot.datasets.versions.watching import SurveyWatchHandler
+from bot.datasets.versions.controller import SurveyWatchHandler, VersionController
 from bot.people import Person
 from bot.reconcile import due
 from bot.reconcile.loop import Loop

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.gpus.samples.attributing import of_nodes, of_shared
+from bot.gpus.samples.joining import of_nodes, of_shared
 from bot.gpus.samples.pods import KnownPod
 from bot.gpus.sources.source import Figures
 

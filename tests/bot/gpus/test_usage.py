@@ -14,7 +14,7 @@ from sqlmodel import Session, SQLModel
 from bot.database.database import Database
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of, moment_of
-from bot.gpus.samples import keeping
+from bot.gpus.samples import rollup
 from bot.gpus.samples.packing import add_up, pack, unpack
 from bot.gpus.samples.usage import Window, held_by_hour, latest, timeline, use
 from bot.gpus.tables import GpuPod, Hour, Sample, Sampling, Series, What
@@ -62,12 +62,12 @@ def clear(session: Session) -> None:
 def write(session: Session, minutes: Minutes, rolled: int) -> None:
     """Everything that was sampled; the hours before `rolled` are summed up."""
     clear(session)
-    state = keeping.begin(session, "default", FIRST)
+    state = rollup.begin(session, "default", FIRST)
     for place, entries in minutes.items():
         one = {SAMPLED: Amounts(1000)}
-        keeping.keep(session, "default", FIRST + place, {**entries, **one}, is_measured=True)
+        rollup.keep(session, "default", FIRST + place, {**entries, **one}, is_measured=True)
     session.flush()
-    keeping.roll_up(session, state, FIRST // PER_HOUR + rolled)
+    rollup.roll_up(session, state, FIRST // PER_HOUR + rolled)
 
 
 def counted(minutes: Minutes, begun: int, ended: int) -> dict[str, Amounts]:
@@ -131,9 +131,9 @@ def test_parts_add_up_after_minutes_went(database: Database) -> None:
 
         def work(session: Session) -> None:
             write(session, minutes, 4)
-            state = keeping.begin(session, "default", FIRST)
+            state = rollup.begin(session, "default", FIRST)
             floors = (FIRST + floor * PER_HOUR, FIRST + fives * PER_HOUR, FIRST)
-            keeping.forget(session, state, floors)
+            rollup.forget(session, state, floors)
 
         database.transaction(work)
         whole_time = database.read(lambda session: by_team(session, begun, ended))
@@ -221,7 +221,7 @@ def test_gaps_are_unknown_and_said(database: Database) -> None:
 def test_the_latest_sample_has_two_ages(database: Database) -> None:
     def work(session: Session) -> None:
         write(session, {0: {1: Amounts(2000, 2000, 1000)}}, 0)
-        keeping.keep(session, "default", FIRST + 1, {1: Amounts(4000)})
+        rollup.keep(session, "default", FIRST + 1, {1: Amounts(4000)})
 
     database.transaction(work)
     now = database.read(lambda session: latest(session, "default"))

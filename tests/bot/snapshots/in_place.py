@@ -15,8 +15,8 @@ from bot.database.database import Database
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.slack.messages import Renderer
+from bot.snapshots.reverts.card import RevertRenderer
 from bot.snapshots.reverts.controller import RevertController
-from bot.snapshots.reverts.renderer import RevertRenderer
 from bot.snapshots.reverts.service import RevertService
 from bot.snapshots.tables import REVERT, Revert, Snapshot
 from playground.cluster.story import claim, snapshot_class, storage_class

@@ -25,15 +25,15 @@ from bot.reconcile.loop import Loop
 from bot.slack.card import Card, Reply
 from bot.slack.messages import Renderer
 from bot.slack.text import as_text
+from bot.snapshots.restores.card import RestoreRenderer
 from bot.snapshots.restores.controller import RestoreController
-from bot.snapshots.restores.renderer import RestoreRenderer
 from bot.snapshots.restores.service import RestoreRequest as Restoring
 from bot.snapshots.restores.service import RestoreService
+from bot.snapshots.schedules.card import ScheduleRenderer
 from bot.snapshots.schedules.controller import ScheduleController
-from bot.snapshots.schedules.renderer import ScheduleRenderer
 from bot.snapshots.schedules.service import ScheduleService
+from bot.snapshots.snapshots.card import SnapshotRenderer
 from bot.snapshots.snapshots.controller import SnapshotController
-from bot.snapshots.snapshots.renderer import SnapshotRenderer
 from bot.snapshots.snapshots.service import SnapshotRequest, SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
 from bot.snapshots.watching import SnapshotWatchHandler

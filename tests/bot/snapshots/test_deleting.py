@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import UserError
-from bot.snapshots.snapshots.expiry import expire
+from bot.snapshots.snapshots.service import expire
 from bot.snapshots.tables import RestorePhase, Snapshot, SnapshotPhase
 from playground.cluster.story import snapshot_class, storage_class
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, TAKEN, Rig

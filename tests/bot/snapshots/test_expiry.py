@@ -8,7 +8,7 @@ from sqlmodel import select
 from bot import holds
 from bot.database.columns import new_id
 from bot.holds import Hold
-from bot.snapshots.snapshots.expiry import expire
+from bot.snapshots.snapshots.service import expire
 from bot.snapshots.tables import SNAPSHOT, Snapshot, SnapshotIntent, SnapshotPhase
 from tests.bot.ground import ALICE, START
 from tests.bot.snapshots.rig import Rig

@@ -15,7 +15,7 @@ from bot.database.columns import new_id
 from bot.database.database import Database
 from bot.holds import Hold
 from bot.snapshots.keepers import PIN
-from bot.snapshots.snapshots.expiry import expire
+from bot.snapshots.snapshots.service import expire
 from bot.snapshots.tables import (
     RESTORE,
     SNAPSHOT,

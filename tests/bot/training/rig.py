@@ -20,14 +20,14 @@ from bot.reconcile.wakeups import Wakeup
 from bot.slack.card import Card, Reply
 from bot.slack.parameters import Nodes, Reference
 from bot.slack.text import as_text
-from bot.snapshots.of_runs import RunSnapshots
+from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training.external.removal import RemovalController
 from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
 from bot.training.logs.reads import LogReads
+from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
-from bot.training.runs.renderer import RemovalRenderer, RunRenderer
 from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService

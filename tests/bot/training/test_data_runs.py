@@ -17,7 +17,7 @@ from bot.slack.text import as_text
 from bot.training.kinds import KINDS
 from bot.training.records.record import details, record_of
 from bot.training.records.spans import times_of
-from bot.training.runs.renderer import people_of
+from bot.training.runs.card import people_of
 from bot.training.runs.replies import why_card
 from bot.training.spec import asked_spec
 from bot.training.tables import RunPhase, lane

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.database.database import Database
-from bot.datasets.pushes.lineage import Written
+from bot.datasets.pushes.versions import Written
 from bot.training.kinds.volumes import claim_name
 from bot.training.records.makers import makers_of
 from tests.bot.training.objects import later, run

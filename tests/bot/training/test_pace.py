@@ -4,7 +4,7 @@ from sqlmodel import Session
 
 from bot.database.database import Database
 from bot.slack.messages import Subject, show_card
-from bot.training.runs.pace import FRESH_SECONDS, Pace
+from bot.training.runs.controller import FRESH_SECONDS, Pace
 from tests.moments import off_the_minute
 
 NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))

@@ -2,7 +2,7 @@
 
 from bot import holds
 from bot.slack.container_parameters import VolumeMount
-from bot.volumes.changes.keeping import CLAIM
+from bot.volumes.changes.holds import CLAIM
 from playground.cluster.story import claim
 from tests.bot.ground import START
 from tests.bot.training.rig import Rig

@@ -25,9 +25,9 @@ from bot.cluster.quantities import Quantity
 from bot.cluster.resources import VOLUMES
 from bot.config import Datasets
 from bot.database.database import Database
-from bot.datasets.caches.rooms import rooms
+from bot.datasets.caches.classes import rooms
+from bot.datasets.caches.expiry import ClassCapacity
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.watermark import ClassCapacity
 from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.pools.capacity import PoolRoom, pool_rooms

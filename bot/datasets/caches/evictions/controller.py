@@ -9,10 +9,10 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
 from bot.cluster.view import Change
-from bot.datasets.caches.evictions import sights
-from bot.datasets.caches.evictions.looking import look
+from bot.datasets.caches.classes import kept, rooms
+from bot.datasets.caches.evictions import claim_usage
+from bot.datasets.caches.evictions.claim_usage import look
 from bot.datasets.caches.evictions.sweep import CacheUsage, ready, sweep
-from bot.datasets.caches.rooms import kept, rooms
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import SWEEP
 from bot.datasets.tables import lane
@@ -49,12 +49,12 @@ class SweepController:
         allowances = cluster.list(ALLOWANCES, datasets.namespace) if volumes else ()
         room = rooms(volumes, allowances, pools, datasets)
         seen = CacheUsage(row_id, look(cluster, caches, now), room)
-        mounts = sights.mounts(cluster, settings, now)
+        mounts = claim_usage.mounts(cluster, settings, now)
 
         def save(session: Session) -> None:
             sweep(session, seen, settings, now)
             if mounts is not None:
-                sights.note(session, row_id, mounts, now)
+                claim_usage.note(session, row_id, mounts, now)
 
         return Step(None, save)
 

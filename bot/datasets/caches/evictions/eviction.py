@@ -1,22 +1,24 @@
 """Evicts a marked cache: checks for users again, then deletes shares, Job, PVC and volume."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
+from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Job
-from bot.cluster.resources import JOBS, PVCS
+from bot.cluster.objects import Job, has_condition
+from bot.cluster.resources import JOBS, PODS, PVCS, ROOTS
 from bot.datasets.caches.evictions import marking
-from bot.datasets.caches.evictions.ended_runs import clear_ended_runs
 from bot.datasets.caches.evictions.marking import Parting
+from bot.datasets.caches.finding import lost
 from bot.datasets.caches.fsx import leaving as fsx_leaving
-from bot.datasets.caches.lost import lost
 from bot.datasets.caches.observe import is_ours, volume_of
 from bot.datasets.caches.shares import service as sharing
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase, CacheShare
-from bot.datasets.caches.users import holding, places, standing
+from bot.datasets.caches.users import OVER, Place, holding, mounts, places, standing
 from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
 from bot.reconcile.controller import Step
@@ -25,6 +27,7 @@ from bot.reconcile.frame import SOON, ControllerContext
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
 _PATIENCE = timedelta(minutes=2)
 _RETAIN = "Retain"
+_ENDS = ("Complete", "Succeeded", "Failed")
 
 
 @dataclass(frozen=True)
@@ -154,3 +157,32 @@ def _wait(cache: Cache, again: datetime, obstacle: str) -> Step:
 
 def _finish(cache: Cache, parting: Parting, now: datetime) -> Step:
     return Step(None, lambda session: marking.finish(session, cache.id, parting, now))
+
+
+def clear_ended_runs(cluster: Cluster, seen: Collection[Place]) -> None:
+    """Deletes our ended workloads whose finished pods mount these PVCs, with those pods.
+
+    Kubernetes does not delete a PVC that a pod mounts, even a finished one, and pods of runs are
+    kept for days so that their logs can be read. A cache being evicted is not held by a live run,
+    so all our pods that mount it have ended.
+    """
+    for namespace in sorted({each for each, _ in seen}):
+        runs = {
+            pod.labels[labels.RUN]
+            for pod in cluster.list(PODS, namespace)
+            if pod.status.phase in OVER
+            and mounts(pod, seen)
+            and labels.RUN in pod.labels
+            and pod.labels.get(labels.INSTALLATION) == cluster.installation
+        }
+        for run_id in sorted(runs):
+            for resource, root in _ended_roots(cluster, run_id):
+                cluster.delete(resource, root.name, root.namespace, uid=root.uid)
+
+
+def _ended_roots(cluster: Cluster, run_id: str) -> Iterator[tuple[Any, Any]]:
+    for resource in ROOTS:
+        for root in cluster.view.labelled(resource, labels.RUN, run_id):
+            is_ours = root.labels.get(labels.INSTALLATION) == cluster.installation
+            if is_ours and any(has_condition(root.status.conditions, each) for each in _ENDS):
+                yield resource, root

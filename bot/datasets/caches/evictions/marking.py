@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot.audit import Actor, record
 from bot.datasets.caches import fills
 from bot.datasets.caches.evictions import notices
-from bot.datasets.caches.lost import refuse_lost
+from bot.datasets.caches.finding import refuse_lost
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.caches.users import PIN, holding

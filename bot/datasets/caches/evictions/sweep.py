@@ -10,24 +10,25 @@ from bot import holds
 from bot.audit import Actor
 from bot.config import Settings
 from bot.datasets.caches.evictions import notices
-from bot.datasets.caches.evictions.looking import ClaimUse
+from bot.datasets.caches.evictions.claim_usage import ClaimUse
 from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.expiry import (
     Action,
     Announce,
+    ClassCapacity,
     Evict,
     ExpiringCache,
     Withdraw,
     action,
     capped,
+    crowded,
     expiring,
     is_after_a_pause,
     soonest,
 )
-from bot.datasets.caches.lost import lost
+from bot.datasets.caches.finding import lost
 from bot.datasets.caches.tables import CACHE, SWEEP, Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.users import PIN, said_of
-from bot.datasets.caches.watermark import ClassCapacity, crowded
 from bot.datasets.tables import lane
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards

@@ -1,16 +1,30 @@
-"""Whether FSx can import a version, by the configuration and the rows."""
+"""Whether FSx can import a version, by the configuration and the rows, and where it would be."""
 
 import math
+import re
+from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
 from bot.config import FsxFolder
-from bot.datasets.caches.cost import GIB
+from bot.datasets.caches.plan import GIB
 from bot.datasets.caches.tables import Cache
-from bot.datasets.fsx.places import is_mountable, overlap, place_of
 from bot.datasets.fsx.tables import Import
 from bot.datasets.tables import Version
 from bot.errors import ConflictError, UsageError
+
+_PLAIN = re.compile(r"[A-Za-z0-9._/=+@-]+")
+
+
+@dataclass(frozen=True)
+class RepositoryPath:
+    """The files below `folder`, relative to the mount point, are the `objects` of the bucket."""
+
+    file_system: str
+    repository: str
+    root: str
+    objects: str
+    folder: str
 
 
 def space(version: Version) -> int:
@@ -70,3 +84,24 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
         objects=place.objects,
         folder=place.folder,
     )
+
+
+def place_of(source: str, linked: FsxFolder) -> RepositoryPath | None:
+    """The place of a source's files; None if the folder is not linked to the source's bucket."""
+    if not source.startswith(linked.repository):
+        return None
+    root = f"/{linked.path.strip('/')}"
+    inner = source.removeprefix(linked.repository).strip("/")
+    folder = f"{root}/{inner}".strip("/")
+    return RepositoryPath(linked.file_system, linked.repository, root, source, folder)
+
+
+def is_mountable(folder: str) -> bool:
+    """Whether a client can mount the folder as a fileset: it becomes part of a mount address."""
+    plain = _PLAIN.fullmatch(folder) is not None
+    return plain and not {"", ".", ".."} & set(folder.split("/"))
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two folders are the same, or one is inside the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

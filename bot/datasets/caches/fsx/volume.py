@@ -6,8 +6,8 @@ from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Datasets, Store
-from bot.datasets.caches.cost import quantity
 from bot.datasets.caches.job import TARGET, JobTarget, give_processors, metadata_of, mount
+from bot.datasets.caches.plan import quantity
 from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest, told, worker_job, worker_pod

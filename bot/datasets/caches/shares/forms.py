@@ -3,10 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.cluster import labels
 from bot.cluster.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
+from bot.cluster.resources import STORAGE_CLASSES, VOLUMES
+from bot.cluster.view import View
 from bot.datasets.caches.shares.origin import Origin
 from bot.datasets.caches.tables import CacheShare
 
@@ -24,6 +26,15 @@ _PROVISIONER = "storage.kubernetes.io/csiProvisionerIdentity"
 _MOUNT_FOR_EACH_POD = frozenset(
     {"nfs.csi.k8s.io", "efs.csi.aws.com", "fsx.csi.aws.com", "fsx.openzfs.csi.aws.com"}
 )
+# CSI drivers have this in their names; provisioners of NFS exports and the like do not.
+_CSI = ".csi."
+
+
+class Storage(NamedTuple):
+    """The storage class of a cache and its volume, empty until that is created."""
+
+    storage_class: str
+    volume: str = ""
 
 
 class Form(StrEnum):
@@ -195,3 +206,33 @@ def _options(volume: PersistentVolume) -> list[str]:
     if csi is not None and csi.driver in _MOUNT_FOR_EACH_POD and "ro" not in options:
         options.append("ro")
     return options
+
+
+def unshareable(view: View, storage: Storage, drivers: Collection[str]) -> Unshareable | None:
+    """Why only one namespace can mount it; None if others can, or if that is unknown yet.
+
+    `drivers` are those that allow two volumes of one handle.
+    """
+    volume = view.get(VOLUMES, storage.volume) if storage.volume else None
+    if volume is not None:
+        return _of_volume(volume, drivers)
+    found = view.get(STORAGE_CLASSES, storage.storage_class)
+    driver = found.provisioner if found is not None else ""
+    if driver in {TRIDENT, *drivers}:
+        return None
+    if _CSI in f".{driver}":
+        what = f"Volumes of storage class {storage.storage_class} are from driver {driver}"
+        return Unshareable(f"{what}, {UNKNOWN_DRIVER}", ANOTHER_CLASS)
+    volume = _any_of(view, storage.storage_class)
+    return _of_volume(volume, drivers) if volume is not None else None
+
+
+def _of_volume(volume: PersistentVolume, drivers: Collection[str]) -> Unshareable | None:
+    form = form_of(volume, drivers)
+    return form if isinstance(form, Unshareable) else None
+
+
+def _any_of(view: View, storage_class: str) -> PersistentVolume | None:
+    """Any volume of a class, to inspect what a provisioner without CSI creates."""
+    found = view.all(VOLUMES)
+    return next((each for each in found if each.spec.storage_class_name == storage_class), None)

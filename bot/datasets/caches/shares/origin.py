@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.cluster import labels
 from bot.datasets.caches.tables import CACHE, Cache, CachePhase, CacheShare
-from bot.datasets.caches.waking import wake_holders
+from bot.datasets.caches.users import wake_holders
 from bot.datasets.tables import PUSH, Push, lane
 from bot.reconcile.due import wake
 

@@ -21,8 +21,8 @@ from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.card import ChangeRenderer
 from bot.volumes.changes.controller import VolumeChangeController
-from bot.volumes.changes.renderer import ChangeRenderer
 from bot.volumes.changes.service import ChangeService
 from bot.volumes.changes.tables import CHANGE, VolumeChange
 from bot.volumes.pools.controller import PoolController, look_at_pools

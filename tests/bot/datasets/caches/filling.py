@@ -11,12 +11,11 @@ from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, Resou
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
-from bot.datasets.caches.controller import CacheController
+from bot.datasets.caches.card import CacheRenderer
+from bot.datasets.caches.controller import CacheController, CacheWatchHandler
 from bot.datasets.caches.plan import CacheRequest
-from bot.datasets.caches.renderer import CacheRenderer
 from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.watching import CacheWatchHandler
 from bot.datasets.finding import Reference
 from bot.datasets.versions.controller import VersionController
 from bot.reconcile import due

@@ -18,7 +18,7 @@ from bot.datasets.caches.evictions import eviction
 from bot.datasets.caches.evictions.controller import SweepController
 from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.evictions.sweep import look_through
-from bot.datasets.caches.keeping.service import KeepingService
+from bot.datasets.caches.lifecycle.service import KeepingService
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
 from bot.reconcile import due
 from bot.reconcile.controller import Step, Trouble

@@ -10,8 +10,7 @@ from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.cluster.view import Change
 from bot.database.database import Database
 from bot.datasets.caches.shares import service
-from bot.datasets.caches.shares.controller import ShareController
-from bot.datasets.caches.shares.watching import ShareWatchHandler
+from bot.datasets.caches.shares.controller import ShareController, ShareWatchHandler
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.tables import lane
 from bot.reconcile import due

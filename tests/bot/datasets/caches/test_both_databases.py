@@ -8,8 +8,7 @@ from sqlmodel import Session, col, select
 from bot.config import Settings
 from bot.database.database import Database
 from bot.datasets.caches import finding as caching
-from bot.datasets.caches.evictions.looking import ClaimUse
-from bot.datasets.caches.evictions.sights import ClaimSighting, Mounts, forget, note
+from bot.datasets.caches.evictions.claim_usage import ClaimSighting, ClaimUse, Mounts, forget, note
 from bot.datasets.caches.evictions.sweep import CacheUsage, sweep
 from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.tables import Cache, CacheIntent

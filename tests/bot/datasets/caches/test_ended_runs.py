@@ -2,7 +2,7 @@
 
 from bot.cluster import labels
 from bot.cluster.resources import JOBS
-from bot.datasets.caches.evictions.ended_runs import clear_ended_runs
+from bot.datasets.caches.evictions.eviction import clear_ended_runs
 from playground.cluster.control.training import Training
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.ground import INSTALLATION

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.audit import Actor
 from bot.datasets.caches import using
 from bot.datasets.caches.evictions.marking import Mark, mark
-from bot.datasets.caches.keeping.replies import question
+from bot.datasets.caches.lifecycle.replies import question
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.using import User

@@ -9,7 +9,7 @@ from sqlmodel import select
 from bot.cluster import labels
 from bot.cluster.resources import PVCS
 from bot.database.database import Database
-from bot.datasets.caches.evictions.sights import ClaimSighting
+from bot.datasets.caches.evictions.claim_usage import ClaimSighting
 from tests.bot.datasets.caches.keeping import settings
 from tests.bot.datasets.caches.test_orphans import Leftovers
 from tests.bot.ground import INSTALLATION, START, Outside

@@ -15,9 +15,9 @@ from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.database.database import Database
 from bot.datasets.caches.evictions.marking import Mark, mark
-from bot.datasets.caches.keeping.service import KeepingService, Pinning
+from bot.datasets.caches.lifecycle.service import KeepingService, Pinning
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
-from bot.datasets.caches.taking import take
+from bot.datasets.caches.using import take_hold
 from bot.errors import ConflictError
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
@@ -38,7 +38,7 @@ def evict(session: Session, cache_id: str) -> None:
 
 def submit(session: Session, cache_id: str) -> None:
     run = ("run", f"run-of-{cache_id}")
-    take(session, session.get_one(Cache, cache_id), run, "run lane of team-a", START)
+    take_hold(session, session.get_one(Cache, cache_id), run, "run lane of team-a", START)
 
 
 def pin(session: Session, cache_id: str) -> None:

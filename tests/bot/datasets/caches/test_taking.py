@@ -12,9 +12,8 @@ from bot import holds
 from bot.database.database import Database
 from bot.datasets.caches.finding import uses
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
-from bot.datasets.caches.taking import take
-from bot.datasets.card import version_card
-from bot.datasets.renderer import around
+from bot.datasets.caches.using import take_hold
+from bot.datasets.card import around, version_card
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.slack.card import Reply
@@ -29,8 +28,8 @@ RUN = ("run", "run-1")
 def test_who_takes_a_cache_holds_it(database: Database) -> None:
     def work(session: Session) -> tuple[holds.Hold, ...]:
         cache = add_cached(session)
-        take(session, cache, RUN, "run lane of team-a", START)
-        take(session, cache, RUN, "run lane of team-a", START)
+        take_hold(session, cache, RUN, "run lane of team-a", START)
+        take_hold(session, cache, RUN, "run lane of team-a", START)
         return tuple(holds.on(session, CACHE, cache.id, START))
 
     (hold,) = database.transaction(work)
@@ -43,8 +42,12 @@ def test_a_version_names_who_read_it(database: Database) -> None:
         cache = add_cached(session)
         for number in range(1, 8):
             taken_at = START + timedelta(hours=number)
-            take(session, cache, ("run", f"run-{number}"), f"run lane#{number} of team-a", taken_at)
-        take(session, cache, ("run", "run-7"), "run lane#7 of team-a", START + timedelta(hours=7))
+            take_hold(
+                session, cache, ("run", f"run-{number}"), f"run lane#{number} of team-a", taken_at
+            )
+        take_hold(
+            session, cache, ("run", "run-7"), "run lane#7 of team-a", START + timedelta(hours=7)
+        )
         newest, count = uses(session, cache.version_id)
         version = session.get_one(Version, cache.version_id)
         card = version_card(version, around(session, version), START)
@@ -62,7 +65,7 @@ def test_a_version_names_who_read_it(database: Database) -> None:
 
 def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
     def work(session: Session) -> None:
-        take(session, add_cached(session, wanted=CacheIntent.EVICT), RUN, "", START)
+        take_hold(session, add_cached(session, wanted=CacheIntent.EVICT), RUN, "", START)
 
     with pytest.raises(ConflictError) as refusal:
         database.transaction(work)
@@ -91,7 +94,7 @@ def _anew(session: Session, cache_id: str) -> None:
 def _take(database: Database, cache_id: str, start: Barrier) -> bool:
     start.wait(60)
     try:
-        database.transaction(lambda s: take(s, s.get_one(Cache, cache_id), RUN, "", START))
+        database.transaction(lambda s: take_hold(s, s.get_one(Cache, cache_id), RUN, "", START))
     except ConflictError:
         return False
     return True

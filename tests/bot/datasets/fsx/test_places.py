@@ -3,7 +3,7 @@
 import pytest
 
 from bot.config import FsxFolder
-from bot.datasets.fsx.places import is_mountable, overlap, place_of
+from bot.datasets.caches.fsx.planning import is_mountable, overlap, place_of
 
 
 def folder_of(source: str, repository: str = "s3://lake", path: str = "/lake/") -> str | None:

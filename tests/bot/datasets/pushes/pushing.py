@@ -19,13 +19,11 @@ from bot.cluster.resources import (
 )
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
-from bot.datasets.caches.shares.controller import ShareController
-from bot.datasets.caches.shares.watching import ShareWatchHandler
-from bot.datasets.pushes.controller import PushController
+from bot.datasets.caches.shares.controller import ShareController, ShareWatchHandler
+from bot.datasets.pushes.card import PushRenderer
+from bot.datasets.pushes.controller import PushController, PushWatchHandler
 from bot.datasets.pushes.plan import PushRequest
-from bot.datasets.pushes.renderer import PushRenderer
 from bot.datasets.pushes.service import PushOffer, PushService
-from bot.datasets.pushes.watching import PushWatchHandler
 from bot.datasets.tables import Push
 from bot.datasets.versions.controller import VersionController
 from bot.holds import Hold

@@ -7,7 +7,7 @@ from sqlmodel import Session
 from bot.database.database import Database
 from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.figures import Figures, GpuShare
-from bot.gpus.digests.hardware import hardware
+from bot.gpus.digests.gathering import hardware
 from bot.gpus.minutes import Window, minute_of
 from bot.gpus.samples.faults import forget_faults, keep_faults
 from bot.gpus.sources.source import Fault, FaultKind

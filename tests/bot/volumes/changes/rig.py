@@ -35,10 +35,10 @@ from bot.slack.card import Card
 from bot.slack.messages import Message
 from bot.slack.text import as_text
 from bot.volumes.anf import NetAppFiles
+from bot.volumes.changes.card import ChangeRenderer
 from bot.volumes.changes.controller import VolumeChangeController
 from bot.volumes.changes.plan import ChangePlan
-from bot.volumes.changes.question import question
-from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.changes.replies import question
 from bot.volumes.changes.service import ChangeButton, ChangeService
 from bot.volumes.changes.tables import CHANGE, ChangeKind, VolumeChange
 from bot.volumes.matching import Claimed, named_by

@@ -6,7 +6,7 @@ from sqlmodel import Session
 from bot.config import AnfChanges
 from bot.errors import ConflictError
 from bot.slack.messages import Subject
-from bot.volumes.changes import boosting, keeping
+from bot.volumes.changes import boosting, holds
 from bot.volumes.changes.boosting import Boost
 from bot.volumes.changes.tables import ChangePhase
 from bot.volumes.records import ClaimPlace
@@ -28,7 +28,7 @@ def begun(rig: Rig, claim: str, growth_bytes: int = 0) -> str:
 
 def ends(rig: Rig) -> None:
     """The fill has ended."""
-    rig.do(lambda session: keeping.leave(session, (FILL.kind, FILL.id), rig.clock.now()))
+    rig.do(lambda session: holds.leave(session, (FILL.kind, FILL.id), rig.clock.now()))
 
 
 def told(rig: Rig, row_id: str) -> str:

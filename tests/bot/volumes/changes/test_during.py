@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bot.volumes.changes.during import Raise, raises_during
+from bot.volumes.changes.service import Raise, raises_during
 from bot.volumes.changes.tables import ChangePhase
 from playground.arm.estate import GIB
 from tests.bot.volumes.changes.rig import ERIN, Rig, level, mibps
@@ -14,7 +14,7 @@ HOUR = 3600
 def raises(rig: Rig, **ago: float) -> list[Raise]:
     """What a digest tells of the time from so long ago until now."""
     now = rig.clock.moment
-    return rig.do(lambda session: raises_during(session, ["team-a"], (now - timedelta(**ago), now)))
+    return rig.do(lambda session: raises_during(session, ["team-a"], now - timedelta(**ago), now))
 
 
 def test_raised_volumes_are_told_until_they_end(rig: Rig) -> None:

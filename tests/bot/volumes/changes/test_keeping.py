@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from bot.slack.markup import when
 from bot.slack.text import as_text
-from bot.volumes.changes import keeping
-from bot.volumes.changes.question import Fill, question
+from bot.volumes.changes import holds
+from bot.volumes.changes.replies import Fill, question
 from bot.volumes.changes.tables import ChangePhase
 from bot.volumes.records import ClaimPlace
 from playground.arm.estate import GIB
@@ -18,12 +18,12 @@ LANE, OTHER = ("run", "1"), ("run", "2")
 def uses(rig: Rig, subject: tuple[str, str], claim: str = "data") -> None:
     """A run mounts a PVC from now on."""
     place = ClaimPlace("default", "team-a", claim)
-    rig.do(lambda session: keeping.use(session, place, subject, f"run {subject[1]} of team-a"))
+    rig.do(lambda session: holds.use(session, place, subject, f"run {subject[1]} of team-a"))
 
 
 def leaves(rig: Rig, subject: tuple[str, str]) -> None:
     """A run has ended."""
-    rig.do(lambda session: keeping.leave(session, subject, rig.clock.now()))
+    rig.do(lambda session: holds.leave(session, subject, rig.clock.now()))
 
 
 def test_run_at_the_end_keeps_the_level(rig: Rig) -> None:

@@ -11,8 +11,8 @@ from bot.database.database import Database, Session
 from bot.errors import ConflictError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.volumes.changes.question import question
-from bot.volumes.changes.renderer import ChangeRenderer
+from bot.volumes.changes.card import ChangeRenderer
+from bot.volumes.changes.replies import question
 from bot.volumes.changes.service import ChangeButton, ChangeService
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.matching import Claimed

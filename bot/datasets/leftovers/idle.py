@@ -9,8 +9,8 @@ from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS
 from bot.config import Settings
-from bot.datasets.caches.cost import GIB
-from bot.datasets.caches.evictions.sights import ClaimSighting, teams_by_namespace, used_at
+from bot.datasets.caches.evictions.claim_usage import ClaimSighting, teams_by_namespace, used_at
+from bot.datasets.caches.plan import GIB
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from bot.datasets.caches.describing import last_use
+from bot.datasets.caches.card import last_use
 from bot.datasets.caches.evictions.marking import refuse_needed
 from bot.datasets.caches.evictions.notices import EVICT
 from bot.datasets.caches.expiry import expires_at

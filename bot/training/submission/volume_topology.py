@@ -7,7 +7,7 @@ from types import MappingProxyType
 from bot.cluster.claims import Requirement
 from bot.cluster.objects import Node
 from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
-from bot.datasets.caches.shares.shareable import Storage
+from bot.datasets.caches.shares.forms import Storage
 from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.training.kinds.kind import Site
