@@ -73,7 +73,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--database-url", metavar="URL", default="", help="Use this database instead of SQLite."
 )
 @click.option("--port", metavar="N", default=0, help="Port of the control API.")
-def main(  # noqa: PLR0913  # one argument an option
+def main(  # one argument an option
     *,
     scenario: Scenario | None,
     headless: bool,

@@ -50,7 +50,7 @@ def _made(database: Database, gathering: Gathering, days: int) -> float:
     period = Period.DAY if days == 1 else Period.WEEK
     wish = DigestScope(window, period, "UTC", None, frozenset(DIGEST_SECTIONS))
     figures = database.read(lambda session: gathering.figures(session, wish, END))
-    card = digest_card(figures, (window.begun, window.ended, "UTC"))
+    card = digest_card(figures, window.begun, window.ended, "UTC")
     for chart in card.charts:
         as_png(chart)
     return 1000 * (time.perf_counter() - begun)

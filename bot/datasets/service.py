@@ -80,13 +80,18 @@ class DatasetService:
         return row
 
     def version(
-        self, session: Session, caller: Caller, what: tuple[Dataset, str | None, str], now: datetime
+        self,
+        session: Session,
+        caller: Caller,
+        dataset: Dataset,
+        name: str | None,
+        note: str,
+        now: datetime,
     ) -> Version:
         """Starts a survey for a new version; `what` is the dataset, a name and a note.
 
         Without a name, the version gets the next free one of v1, v2 and so on.
         """
-        dataset, name, note = what
         datasets = self.set_up()
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
@@ -99,7 +104,7 @@ class DatasetService:
                 f"Choose another name. {free} is free.",
             )
         self._refuse_surveyed(session, dataset, now)
-        row = new_survey(dataset, datasets, (caller.person, caller.channel), now)
+        row = new_survey(dataset, datasets, caller.person, caller.channel, now)
         row.name, row.note = name or free, note
         row.parents = [each.id for each in ready[:1]]
         session.add(row)

@@ -67,10 +67,10 @@ class GpuService:
         return [node for each in seen for node in nodes(session, settings, each)], seen
 
     def top(
-        self, session: Session, team: str | None, by: ranking.By, times: tuple[datetime, datetime]
+        self, session: Session, team: str | None, by: ranking.By, window: Window
     ) -> list[Ranked]:
         """Workloads ranked by GPU usage in a time."""
-        return ranking.top(session, Window(*times), team, by)
+        return ranking.top(session, window, team, by)
 
     def idle(self, session: Session, team: str | None, now: datetime) -> list[Idle]:
         """Workloads with idle GPUs, without snoozed runs."""

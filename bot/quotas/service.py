@@ -101,14 +101,14 @@ class QuotaService:
     ) -> Override:
         """Requests an override; it is pending then. UserError says what is wrong."""
         row = override_row(self._facts(session, wish), wish, asker, now)
-        return self._ask(session, row, "quota_override", (asker, wish.break_glass), now)
+        return self._ask(session, row, "quota_override", asker, now, breaks_glass=wish.break_glass)
 
     def set_base(
         self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
     ) -> Override:
         """Requests a change of the team's base quota; it is pending then."""
         row = base_row(self._facts(session, wish), wish, asker, now)
-        return self._ask(session, row, "quota_base", (asker, wish.break_glass), now)
+        return self._ask(session, row, "quota_base", asker, now, breaks_glass=wish.break_glass)
 
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
         """What a request would change if it were approved now; None if that is unknown.
@@ -194,10 +194,11 @@ class QuotaService:
         session: Session,
         row: Override,
         policy: str,
-        by: tuple[Caller, bool],
+        asker: Caller,
         now: datetime,
+        *,
+        breaks_glass: bool,
     ) -> Override:
-        asker, breaks_glass = by
         if breaks_glass:
             self._access.require(asker, Right.BREAK_GLASS)
         self.foresee(session, row, now)  # what could not start is refused immediately

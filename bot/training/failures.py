@@ -137,9 +137,8 @@ def is_last(failure: Failure, run: Run, fate: WorkloadStatus) -> bool:
     return used_up or fate.course is not Progress.GOING
 
 
-def is_lost(failure: Failure, run: Run, seen: tuple[WorkloadStatus, Sequence[Pod]]) -> bool:
+def is_lost(failure: Failure, run: Run, fate: WorkloadStatus, pods: Sequence[Pod]) -> bool:
     """Whether a run continues without one of its pods, which is not replaced."""
-    fate, pods = seen
     if not failure.place or fate.course is not Progress.GOING or not is_last(failure, run, fate):
         return False
     there = [pod for pod in pods if _place(pod) == failure.place]

@@ -48,10 +48,9 @@ def failed_attempt(
 
 
 def disrupted(
-    session: Session, run: Run, pod_uid: str, what: tuple[str, Sequence[str]], now: datetime
+    session: Session, run: Run, pod_uid: str, why: str, lines: Sequence[str], now: datetime
 ) -> None:
     """Posts why a pod was disrupted, and that the run restarts automatically."""
-    why, lines = what
     said = [plain(f"{why} It restarts automatically, from its last checkpoint, if it wrote one.")]
     if lines:
         said.append(block(lines))

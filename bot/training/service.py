@@ -95,7 +95,7 @@ class TrainingService:
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
         secured = security_of(team.admission, privileged=asked.privileged)
         spec = replace(spec, data=asked.versions, snapshot=wished(asked), security=secured, **told)
-        return self._record(session, (caller, team), asked.name, spec, now)
+        return self._record(session, caller, team, asked.name, spec, now)
 
     def resubmit(
         self,
@@ -115,8 +115,8 @@ class TrainingService:
         spec, team, changes = self._again(caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
         if is_owed(session, run):
-            spec = self._on_snapshot(session, (caller, team), run, spec, "")
-        started = self._record(session, (caller, team), run.name, spec, now, owner=owner)
+            spec = self._on_snapshot(session, caller, team, run, spec, "")
+        started = self._record(session, caller, team, run.name, spec, now, owner=owner)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def restart(
@@ -124,15 +124,15 @@ class TrainingService:
     ) -> Submitted:
         """Submits a run again on a PVC created from a snapshot: that of its end by default."""
         spec, team, changes = self._again(caller, run)
-        spec = self._on_snapshot(session, (caller, team), run, spec, wanted)
-        started = self._record(session, (caller, team), run.name, spec, now)
+        spec = self._on_snapshot(session, caller, team, run, spec, wanted)
+        started = self._record(session, caller, team, run.name, spec, now)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
         """Submits a run that was refused only because its data was not cached."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
         spec = as_today(asked.spec, team, self._settings().quotas.resource, self._shares(team))
-        return self._record(session, (caller, team), asked.name, spec, now)
+        return self._record(session, caller, team, asked.name, spec, now)
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Stops a run: the caller's own, or any run for leads and admins."""
@@ -256,27 +256,28 @@ class TrainingService:
     def _on_snapshot(
         self,
         session: Session,
-        whose: tuple[Caller, Team],
+        caller: Caller,
+        team: Team,
         run: Run,
         spec: RunSpec,
         wanted: str = "",
     ) -> RunSpec:
-        row = meant(session, whose[0], run, wanted, self._words)
-        self._snapshots.refuse_restoring(*whose, row)
+        row = meant(session, caller, run, wanted, self._words)
+        self._snapshots.refuse_restoring(caller, team, row)
         return started_on(spec, run, row)
 
     def _record(
         self,
         session: Session,
-        whose: tuple[Caller, Team],
+        caller: Caller,
+        team: Team,
         name: str,
         spec: RunSpec,
         now: datetime,
         *,
         owner: str | None = None,
     ) -> Submitted:
-        (caller, team), team_name = whose, whose[0].team or ""
-        owner = owner or caller.person
+        team_name, owner = caller.team or "", owner or caller.person
         refuse_forbidden(spec, team_name, team.admission)
         refuse_excess(spec, team_name, team)
         refuse_named(spec, self._cluster(team))

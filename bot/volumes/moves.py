@@ -41,7 +41,7 @@ def moved_volumes(
         return None
     records = Records(cluster, namespace)
     return [
-        row_of(cluster.name, volume, (told, found), records.of(volume.name), now)
+        row_of(cluster.name, volume, told, found, records.of(volume.name), now)
         for volume, told, found in _moved(cluster, volumes)
     ]
 
@@ -80,21 +80,21 @@ class Records:
 
 
 def row_of(
-    cluster: str, volume: PersistentVolume, ids: tuple[str, str], record: Record, now: datetime
+    cluster: str, volume: PersistentVolume, told: str, current: str, record: Record, now: datetime
 ) -> MovedVolume:
-    """The row of a moved volume: `ids` are the one in its PV and its current one."""
+    """The row of a moved volume: `told` is the id in its PV, `current` its id in Azure."""
     claim = volume.spec.claim_ref
     return MovedVolume(
         cluster=cluster,
         volume_name=volume.name,
         namespace=claim.namespace if claim else "",
         claim_name=claim.name if claim else "",
-        told_id=ids[0],
-        current_id=ids[1],
+        told_id=told,
+        current_id=current,
         recorded_id=record.id,
         unread=record.unread,
         source=record.source,
-        is_stale=record.is_stale(ids[1]),
+        is_stale=record.is_stale(current),
         seen_at=now,
     )
 

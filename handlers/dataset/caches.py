@@ -141,7 +141,7 @@ def _of_dataset(ctx: Context, dataset_id: str) -> str:
 def click_version(ctx: Context, dataset_id: str) -> Reply:
     """Records what a dataset holds now, after a cache found it changed."""
     found = ctx.datasets.catalogue.get(ctx.session, dataset_id)
-    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, (found, None, ""), ctx.now)
+    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, found, None, "", ctx.now)
     return Reply(
         (
             join("Recording ", code(row.reference), ". Its objects are listed, not read."),

@@ -166,7 +166,7 @@ def show(ctx: Context, reference: Reference) -> Reply:
 def version(ctx: Context, of: str, name: str | None, note: str) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
     found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], of)
-    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, (found, name, note), ctx.now)
+    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, found, name, note, ctx.now)
     return Reply(
         (
             join("Recording ", code(row.reference), ". Its objects are listed, not read."),

@@ -177,7 +177,7 @@ def keep(ctx: Context, name: str, time: int) -> Reply:
     """How long caches of the dataset are kept, existing ones included."""
     found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], name)
     seconds = None if time < 0 else time
-    there = ctx.datasets.keeping.keep(ctx.session, ctx.caller, (found, seconds), ctx.now)
+    there = ctx.datasets.keeping.keep(ctx.session, ctx.caller, found, seconds, ctx.now)
     return answers.kept(found, seconds, len(there))
 
 

@@ -69,17 +69,17 @@ def report(ctx: Context, asked: ReportOptions) -> Reply:
     team = whose(ctx, everybody=asked.everybody)
     zone = ctx.settings.teams[team].time_zone if team else "UTC"
     today = ctx.now.astimezone(ZoneInfo(zone)).date()
-    days = (asked.first or (asked.last or today).replace(day=1), asked.last or today)
-    _refuse_bad(days, today)
-    question = Question(days_of(days, zone), team, By(asked.by))
+    last = asked.last or today
+    first = asked.first or last.replace(day=1)
+    _refuse_bad(first, last, today)
+    question = Question(days_of(first, last, zone), team, By(asked.by))
     found = ctx.gpus.usage.report(ctx.session, question, ctx.now)
     if asked.csv:
         return Reply(card=csv_card(found))
     return Reply(card=report_card(found, ctx.again("--csv")))
 
 
-def _refuse_bad(days: tuple[date, date], today: date) -> None:
-    first, last = days
+def _refuse_bad(first: date, last: date, today: date) -> None:
     example = "Use for example `--from 2026-11-01 --to 2026-11-30`."
     if first > last:
         raise UsageError(f"{first} is after {last}.", example)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from bot.access import Right, Role
 from bot.commands.context import Context
 from bot.errors import NotAllowedError
+from bot.gpus.minutes import Window
 from bot.gpus.node_list import age_of, nodes_card
 from bot.gpus.reports.ranking import By
 from bot.gpus.reports.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
@@ -63,7 +64,7 @@ def nodes(ctx: Context) -> Reply:
 def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str | None) -> Reply:
     """The top runs of the team, or of all teams for admins."""
     mine = whose(ctx, everybody=everybody)
-    found = ctx.gpus.usage.top(ctx.session, mine, By(by), (ctx.now - length, ctx.now))
+    found = ctx.gpus.usage.top(ctx.session, mine, By(by), Window(ctx.now - length, ctx.now))
     whole = ctx.words(shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team)))
     return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length, whole))
 

@@ -138,7 +138,7 @@ def list_snapshots(ctx: Context, claim: str | None) -> Reply:
     rows = ctx.snapshots.snapshots.listing(ctx.session, name, claim)
     strangers = ctx.snapshots.snapshots.strangers(ctx.session, name, claim)
     others = ctx.snapshots.schedules.strangers(name)
-    return replies.listed(claim or name, rows, (strangers, others), ctx.words)
+    return replies.listed(claim or name, rows, strangers, others, ctx.words)
 
 
 @snapshot.verb(

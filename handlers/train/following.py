@@ -24,7 +24,7 @@ def follow_log(ctx: Context, found: Run | ExternalWorkload, wish: LogWish) -> Re
             f"`--follow` cannot be combined with `{other}`: {why}.", f"Use only one: `{example}`."
         )
     row = ctx.training.follows.follow(
-        ctx.session, ctx.caller, found, (wish.pod, wish.lines), ctx.now
+        ctx.session, ctx.caller, found, ctx.now, pod=wish.pod, lines=wish.lines
     )
     return Reply(
         (

@@ -121,7 +121,7 @@ def decide(cache: Cache, seen: CacheObserved, best: timedelta | None, now: datet
         return DeleteJob(seen.job.uid) if seen.job is not None else RecordObserved()
     if seen.job is None:
         return Fail(_NO_JOB, _CACHE_AGAIN) if cache.job_uid else CreateJob()
-    return _filling(cache, seen.claim, seen.job, seen, (best, now))
+    return _filling(cache, seen.claim, seen.job, seen, best, now)
 
 
 def _filling(
@@ -129,9 +129,9 @@ def _filling(
     claim: PersistentVolumeClaim,
     job: Job,
     seen: CacheObserved,
-    times: tuple[timedelta | None, datetime],
+    best: timedelta | None,
+    now: datetime,
 ) -> Decision:
-    best, now = times
     if cache.phase == CachePhase.ARRANGING:
         return _arranging(cache, job, seen, now)
     if has_condition(job.status.conditions, "Complete"):

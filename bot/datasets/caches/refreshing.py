@@ -98,7 +98,7 @@ def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime
     datasets, team = settings.datasets, settings.teams[dataset.team]
     if datasets is None:
         return
-    row = new_survey(dataset, datasets, (dataset.person, team.channels[0]), now)
+    row = new_survey(dataset, datasets, dataset.person, team.channels[0], now)
     row.is_refresh = True
     # Only this survey reads it, so the next one overwrites it.
     row.manifest = Location.of(datasets.state).below("refreshes", dataset.id).url

@@ -108,7 +108,7 @@ class CacheService:
             told = Keeping(keep, is_told=wish.keep is not None)
             if wish.is_boosted:
                 self._boosts().join(session, caller, there, now)
-            return self._join(session, caller, (there, teams, told), now)
+            return self._join(session, caller, there, teams, told, now)
         chosen = self._classes.chosen(wish.storage_class)
         refuse_unfit(version)
         layout = self._classes.layout(wish.layout)
@@ -134,12 +134,12 @@ class CacheService:
         there = self._there(session, version, plan.storage_class)
         if there is not None:
             told = Keeping(plan.keep_seconds, is_told=False)
-            return self._join(session, caller, (there, teams, told), now)
+            return self._join(session, caller, there, teams, told, now)
         plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class))
         refuse_crowded(self._estimate(session, version, plan, now), self._words("dataset usage"))
         if plan.is_boosted:
             self._boosts().offered(session, plan, now)
-        cache = self._row(caller, version, (plan, teams), now)
+        cache = self._row(caller, version, plan, teams, now)
         imported = self._import(session, version, plan.storage_class)
         session.add(cache)
         session.flush()
@@ -158,11 +158,12 @@ class CacheService:
         self,
         session: Session,
         caller: Caller,
-        what: tuple[Cache, tuple[str, ...], Keeping],
+        cache: Cache,
+        teams: tuple[str, ...],
+        keeping: Keeping,
         now: datetime,
     ) -> CacheFound:
         """Adds teams to an existing cache, ready or not; asking counts as use."""
-        cache, teams, keeping = what
         refuse_lost(session, cache, "used by more teams or runs")
         if cache.wanted == CacheIntent.EVICT:
             raise ConflictError(
@@ -257,10 +258,10 @@ class CacheService:
         self,
         caller: Caller,
         version: Version,
-        what: tuple[CachePlan, tuple[str, ...]],
+        plan: CachePlan,
+        teams: tuple[str, ...],
         now: datetime,
     ) -> Cache:
-        plan, teams = what
         datasets, row_id = self._datasets(), new_id()
         name = job_name(version.reference, row_id)
         return Cache(

@@ -79,7 +79,7 @@ class OrphanController:
 
         def save(session: Session) -> None:
             seen = OrphansFound([*found, *asked.found], asked.failed)
-            _record(session, (settings.workspace, row_id), seen, refused, now)
+            _record(session, settings.workspace, row_id, seen, refused, now)
             claim_usage.forget(session, row_id, there)
             left = notices.Left(row_id, present(session, row_id), unused, asked.failed)
             notices.report(session, settings, left, now)
@@ -189,12 +189,12 @@ def _delete(cluster: Cluster, orphan: Orphan) -> list[str]:
 
 def _record(
     session: Session,
-    where: tuple[str, str],
+    workspace: str,
+    cluster: str,
     seen: OrphansFound,
     refused: dict[str, str],
     now: datetime,
 ) -> None:
-    workspace, cluster = where
     there = {each.uid: each for each in seen.found}
     known = {each.uid: each for each in present(session, cluster)}
     for uid, row in known.items():

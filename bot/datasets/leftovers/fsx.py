@@ -55,7 +55,7 @@ class FsxOrphans:
         volumes = _named(cluster.list(VOLUMES))
         made = self._database.read(_made_for_caches)
         return [
-            _orphan(each, cluster.name, why, (datasets, storage_class), now)
+            _orphan(each, cluster.name, why, datasets, storage_class, now)
             for each in there
             if each.id not in configured
             and each.lifecycle != _LEAVING
@@ -118,10 +118,10 @@ def _orphan(
     system: FileSystem,
     cluster: str,
     why: str,
-    priced: tuple[Datasets, str],
+    datasets: Datasets,
+    storage_class: str,
     now: datetime,
 ) -> Orphan:
-    datasets, storage_class = priced
     region = datasets.fsx.region if datasets.fsx is not None else ""
     price = _price(datasets, storage_class)
     return Orphan(

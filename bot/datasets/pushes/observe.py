@@ -46,7 +46,7 @@ def _restored(cluster: Cluster, push: Push) -> Restored:
         claim=claim if "PVC" not in strange else None,
         volume=_left(cluster, push) if claim is None else None,
         taken=f"{strange[0]} {push.job_name}" if strange else "",
-        obstacle=_obstacle(cluster, (source, snapshot), claim) if push.is_live else "",
+        obstacle=_obstacle(cluster, source, snapshot, claim) if push.is_live else "",
     )
 
 
@@ -81,7 +81,8 @@ def _left(cluster: Cluster, push: Push) -> PersistentVolume | None:
 
 def _obstacle(
     cluster: Cluster,
-    snapshots: tuple[VolumeSnapshot | None, VolumeSnapshot | None],
+    source: VolumeSnapshot | None,
+    snapshot: VolumeSnapshot | None,
     claim: PersistentVolumeClaim | None,
 ) -> str:
     """Why there is no volume yet, as a sentence; empty if unknown."""
@@ -89,7 +90,7 @@ def _obstacle(
         waits = claim.status.phase == "Pending"
         said = pods.warning(cluster, claim.namespace, claim.uid) if waits else ""
         return said.replace("Kubernetes warns", "Its volume has not been created", 1)
-    for each in snapshots:
+    for each in (source, snapshot):
         error = each.status.error if each is not None and not each.status.ready_to_use else None
         if error is not None and error.message:
             return pods.quoted("Its snapshot is not ready", error.message)

@@ -65,8 +65,7 @@ class Versions:
             if (dataset.source, dataset.store) != (push.target, push.store):
                 push.unrecorded = f"The source of {dataset.name} is now {dataset.source}."
                 return
-            what = (dataset, push.version, push.note)
-            version = self._datasets.version(session, caller, what, now)
+            version = self._datasets.version(session, caller, dataset, push.version, push.note, now)
             push.version_id = version.id
             note_origin(session, push, version, self._makers)
         except UserError as error:

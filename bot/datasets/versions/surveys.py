@@ -10,9 +10,9 @@ from bot.datasets.tables import Dataset, Version
 
 
 def new_survey(
-    dataset: Dataset, datasets: Datasets, asked: tuple[str, str], now: datetime
+    dataset: Dataset, datasets: Datasets, person: str, channel: str, now: datetime
 ) -> Version:
-    """A new version without a name, not yet surveyed; `asked` is its person and channel."""
+    """A new version without a name, not yet surveyed."""
     row_id = new_id()
     return Version(
         id=row_id,
@@ -21,8 +21,8 @@ def new_survey(
         dataset=dataset.name,
         name="",
         team=dataset.team,
-        person=asked[0],
-        channel=asked[1],
+        person=person,
+        channel=channel,
         cluster=datasets.cluster,
         namespace=datasets.namespace,
         job_name=job_name(dataset.name, row_id),

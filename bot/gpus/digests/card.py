@@ -26,16 +26,18 @@ def skipped_card(day: str, note: str) -> Card:
     return Card(f"GPUs, {day}", "Skipped", Tone.QUIET, lines=(sentence(note),))
 
 
-def digest_card(figures: Figures, times: tuple[datetime, datetime, str], note: str = "") -> Card:
-    """The card of a digest; `times` are its begin, its end and its time zone."""
+def digest_card(
+    figures: Figures, begun: datetime, ended: datetime, time_zone: str, note: str = ""
+) -> Card:
+    """The card of a digest of a time, whose days are those of a time zone."""
     lines = [*([sentence(note)] if note else []), *_header(figures), *_sections(figures)]
     return Card(
-        title=f"GPUs, {day_words(*times)}",
+        title=f"GPUs, {day_words(begun, ended, time_zone)}",
         lines=tuple(lines),
         charts=charts_of(figures),
         table=_teams(figures) if figures.teams else None,
         buttons=tuple(_buttons(figures.idle)),
-        footer=tuple(_missing(figures, times)),
+        footer=tuple(_missing(figures, time_zone)),
     )
 
 
@@ -250,7 +252,7 @@ def _buttons(idle: tuple[Idle, ...]) -> Iterator[Button]:
             yield from idle_buttons(each.name, each.run_id, each.unowned, freed)
 
 
-def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterator[Markup]:
+def _missing(figures: Figures, time_zone: str) -> Iterator[Markup]:
     for cluster, share in figures.sampled.items():
         if share < _ALL:
             yield plain(f"Samples of {cluster} cover {_part(share)} of the time;"
@@ -266,7 +268,7 @@ def _missing(figures: Figures, times: tuple[datetime, datetime, str]) -> Iterato
     for trouble in figures.troubles:
         yield plain(trouble)
     days = "days are" if figures.is_whole else "the day is"
-    yield plain(f"Figures are in GPU-hours; {days} in {times[2]}.")
+    yield plain(f"Figures are in GPU-hours; {days} in {time_zone}.")
 
 
 def _rest(figures: Figures) -> str:

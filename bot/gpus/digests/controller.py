@@ -65,7 +65,7 @@ class DigestRenderer:
         times = (row.begun, row.ended, row.time_zone)
         if row.is_skipped:
             return skipped_card(day_words(*times), row.note)
-        return digest_card(read(row.figures), times, row.note) if row.figures else None
+        return digest_card(read(row.figures), *times, row.note) if row.figures else None
 
 
 def wish_of(row: Digest) -> DigestScope:

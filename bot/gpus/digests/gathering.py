@@ -86,7 +86,7 @@ class Gathering:
         day = _day_after(wish)
         found = use(session, wish.window)
         mine = found.of_team(wish.team) if wish.team else found
-        runs = daily(session, teams, (wish.window.begun, wish.window.ended), now)
+        runs = daily(session, teams, wish.window.begun, wish.window.ended, now)
         has = wish.sections.__contains__
         return Figures(
             is_whole=wish.period == Period.WEEK,
@@ -242,7 +242,7 @@ def _teams(
     shown += sorted(name for name in teams - held.keys() if quota.get(name))
     return tuple(
         msgspec.structs.replace(
-            _team(name, held.get(name, Amounts()), (quota.get(name), borrowed.get(name))),
+            _team(name, held.get(name, Amounts()), quota.get(name), borrowed.get(name)),
             **_cost(own[name].parts, prices),
             quoted=own[name].quotas_known,
         )
@@ -253,9 +253,9 @@ def _teams(
 def _team(
     name: str,
     amounts: Amounts,
-    owed: tuple[Decimal | None, Decimal | None],
+    quota: Decimal | None,
+    borrowed: Decimal | None,
 ) -> TeamFigures:
-    quota, borrowed = owed
     return TeamFigures(
         team=name,
         used=float(amounts.gpu_hours),
@@ -292,7 +292,7 @@ def _queue(runs: Daily) -> Queue:
 
 
 def _overrides(session: Session, wish: DigestScope, teams: frozenset[str]) -> tuple[Changed, ...]:
-    rows = overrides_during(session, teams, (wish.window.begun, wish.window.ended))
+    rows = overrides_during(session, teams, wish.window.begun, wish.window.ended)
     return tuple(
         Changed(title(row), row.reason, None if row.ended_at else row.ends_at, row.ended_at)
         for row in rows[:_MOST_OVERRIDES]

@@ -73,7 +73,7 @@ class DigestService:
         session.add(row)
         session.flush()
         wake(session, DIGEST, row.id, DIGEST, now)
-        _record(session, caller, ("post", row.channel), {"day": row.day.isoformat()}, now)
+        _record(session, caller, "post", row.channel, {"day": row.day.isoformat()}, now)
         return row
 
     def plans(self, session: Session, now: datetime) -> list[tuple[DigestPlan, datetime]]:
@@ -101,7 +101,7 @@ class DigestService:
         session.merge(row)
         facts = {"at": row.at, "time_zone": row.time_zone, "daily": str(row.daily),
                  "weekly": row.weekly or "off", "sections": " ".join(row.sections)}  # fmt: skip
-        _record(session, caller, ("set", channel), facts, now)
+        _record(session, caller, "set", channel, facts, now)
         session.flush()
         return [p for p in plans_in_force(session, self._settings()) if p.channel == channel]
 
@@ -113,7 +113,7 @@ class DigestService:
         row = self._chosen(session, caller, channel, now)
         row.is_on, row.person, row.chosen_at = False, caller.person, now
         session.merge(row)
-        _record(session, caller, ("off", channel), {}, now)
+        _record(session, caller, "off", channel, {}, now)
 
     def _chosen(
         self, session: Session, caller: Caller, channel: str, now: datetime
@@ -177,7 +177,7 @@ class DigestService:
         figures = self._database.read(
             lambda session: self._gathering.figures(session, wish_of(row), now)
         )
-        return digest_card(figures, (row.begun, row.ended, row.time_zone))
+        return digest_card(figures, row.begun, row.ended, row.time_zone)
 
 
 def _refuse_twice(session: Session, row: Digest) -> None:
@@ -199,10 +199,10 @@ def _refuse_twice(session: Session, row: Digest) -> None:
 def _record(
     session: Session,
     caller: Caller,
-    about: tuple[str, str],
+    what: str,
+    channel: str,
     facts: dict[str, str],
     now: datetime,
 ) -> None:
-    what, channel = about
     actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
     record(session, actor, f"gpu.digest.{what}", (DIGEST, channel), facts, at=now)

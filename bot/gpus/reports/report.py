@@ -103,9 +103,8 @@ class _Waited(NamedTuple):
 _Told = tuple[str, str]
 
 
-def days_of(days: tuple[date, date], zone: str) -> Window:
+def days_of(first: date, last: date, zone: str) -> Window:
     """The window from the start of the first day to the end of the last, in a time zone."""
-    first, last = days
     begin, end = (
         datetime.combine(each, time(), ZoneInfo(zone)) for each in (first, last + timedelta(days=1))
     )

@@ -77,7 +77,7 @@ class Filling:
         new = [self._pod(each, runs) for each in unknown]
         ids = owners.ids_of(session, {each.owner for each in new})
         with_ids = [(each, ids[each.owner]) for each in new]
-        keep_pods(session, self._cluster, with_ids, (min(told), max(told) + 1))
+        keep_pods(session, self._cluster, with_ids, min(told), max(told) + 1)
         for each, series in with_ids:
             self.pods[each.namespace, each.name] = KnownPod(
                 each.uid, series, each.amount, each.node, min(told), max(told) + 1

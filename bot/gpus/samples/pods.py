@@ -93,10 +93,10 @@ def keep_pods(
     session: Session,
     cluster: str,
     new: Iterable[tuple[NewPod, int]],
-    times: tuple[int, int | None],
+    first: int,
+    last: int | None,
 ) -> None:
     """Stores pods with the ids of their series and the minutes in which they were seen."""
-    first, last = times
     for pod, series in new:
         row = {
             "uid": pod.uid,

@@ -58,7 +58,7 @@ def keep(
     is_measured: bool = False,
 ) -> None:
     """Stores the amounts of a cluster's series in a minute, replacing earlier ones."""
-    _put(session, cluster, (MINUTE, minute), entries, is_measured=is_measured)
+    _put(session, cluster, MINUTE, minute, entries, is_measured=is_measured)
 
 
 def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked: bool) -> None:
@@ -128,19 +128,19 @@ def _roll_fives(session: Session, cluster: str, minutes: range) -> None:
         if is_measured:
             measured.add(place)
     for place, several in found.items():
-        key = (FIVE_MINUTES, place)
-        _put(session, cluster, key, add_up(several), is_measured=place in measured)
+        five = add_up(several)
+        _put(session, cluster, FIVE_MINUTES, place, five, is_measured=place in measured)
 
 
 def _put(
     session: Session,
     cluster: str,
-    place: tuple[int, int],
+    step: int,
+    minute: int,
     entries: Mapping[int, Amounts],
     *,
     is_measured: bool,
 ) -> None:
-    step, minute = place
     _UPSERT(
         session,
         {

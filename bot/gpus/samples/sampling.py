@@ -203,7 +203,7 @@ def _save(session: Session, cluster: str, look: _Sample) -> None:
     entries = {series: Amounts(amount) for series, amount in held.items() if amount}
     entries |= {ids[owner]: Amounts(amount) for owner, amount in look.others.items()}
     new = [(each, ids[each.owner]) for each in look.new]
-    keep_pods(session, cluster, new, (look.minute, None))
+    keep_pods(session, cluster, new, look.minute, None)
     end_pods(session, cluster, look.gone, look.minute)
     rollup.keep(session, cluster, look.minute, entries)
 

@@ -216,7 +216,7 @@ class OverrideController(RowController[State]):
             queue = queues.named(row.queue)
             figures = queue.of(row.flavor) if queue else None
             allowed += figures.nominal if figures else ZERO
-        return above_quota(queues, (row.queue, row.flavor), allowed, leg.delta)
+        return above_quota(queues, row.queue, row.flavor, allowed, leg.delta)
 
     def _deciders(self, session: Session, approval: Approval) -> tuple[str, ...]:
         return tuple(vote.person for vote in self._approvals.votes(session, approval))

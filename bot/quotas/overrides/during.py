@@ -10,10 +10,9 @@ from bot.quotas.tables import Override, OverridePhase
 
 
 def overrides_during(
-    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+    session: Session, teams: Collection[str], began: datetime, ended: datetime
 ) -> Sequence[Override]:
     """The active overrides of these teams, then those that ended in the period `times`."""
-    began, ended = times
     is_past = and_(
         col(Override.starts_at).is_not(None),
         col(Override.ended_at) >= began,

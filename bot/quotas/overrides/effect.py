@@ -74,14 +74,13 @@ def foresee(queues: Queues, row: Override, totals: Mapping[str, Decimal]) -> Eff
 
 
 def above_quota(
-    queues: Queues, place: tuple[str, str], nominal: Decimal, most: Decimal
+    queues: Queues, queue: str, flavor: str, nominal: Decimal, most: Decimal
 ) -> list[Item]:
     """Workloads of a (queue, flavor) to stop so that it keeps to `nominal`, latest ones first.
 
     The lowest priorities come first. Together they hold no more than `most`, the part that an
     override gave, unless the last one exceeds it.
     """
-    queue, flavor = place
     held = [(each, each.held(flavor)) for each in queues.admitted(queue)]
     over = min(sum((gpus for _, gpus in held), ZERO) - nominal, most)
     held.sort(key=lambda each: each[0].reserved_at or LATEST, reverse=True)

@@ -70,7 +70,7 @@ def decide(row: Restore, look: RestoreObserved, now: datetime, within: timedelta
         )
     if look.claim is None or look.is_taken:
         return _absent(row, look, now, within)
-    return _present(row, look.claim, look, (now, within))
+    return _present(row, look.claim, look, now, within)
 
 
 def _cancelled(look: RestoreObserved) -> Decision:
@@ -102,9 +102,9 @@ def _present(
     row: Restore,
     claim: PersistentVolumeClaim,
     look: RestoreObserved,
-    time: tuple[datetime, timedelta],
+    now: datetime,
+    within: timedelta,
 ) -> Decision:
-    now, within = time
     if claim.metadata.deletion_timestamp is not None:
         return Fail("It is being deleted outside Quartermaster.", _AGAIN)
     if claim.status.phase == "Bound":

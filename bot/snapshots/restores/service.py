@@ -152,7 +152,7 @@ class RestoreService:
         refuse_stale(session, place, "restored or cloned")
         row_id = new_id()
         name = wish.name or object_name(source.claim, row_id)
-        self._refuse_taken(session, (source.cluster, source.into or source.namespace), name)
+        self._refuse_taken(session, source.cluster, source.into or source.namespace, name)
         kind, size = self._class(source, wish), _size(source, wish)
         mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
         row = Restore(
@@ -179,8 +179,7 @@ class RestoreService:
         _begin(session, caller, row, now)
         return row
 
-    def _refuse_taken(self, session: Session, where: tuple[str, str], name: str) -> None:
-        cluster, namespace = where
+    def _refuse_taken(self, session: Session, cluster: str, namespace: str, name: str) -> None:
         live = session.exec(
             select(Restore).where(
                 col(Restore.cluster) == cluster,

@@ -20,10 +20,10 @@ def late(session: Session, row: SnapshotSchedule, slot: datetime, why: str, now:
 
 
 def failed(
-    session: Session, row: SnapshotSchedule, slot: datetime, why: tuple[str, str], now: datetime
+    session: Session, row: SnapshotSchedule, slot: datetime, why: str, unblock: str, now: datetime
 ) -> None:
     """Replies why no snapshot was taken for a slot, at most once a day."""
-    reason, unblock = hide_secrets(why[0]), why[1]
+    reason = hide_secrets(why)
     row.failures += 1
     row.said = reason
     if row.reported_at is not None and now - row.reported_at < _QUIET:

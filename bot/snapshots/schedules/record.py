@@ -63,7 +63,7 @@ def _apply(session: Session, row: SnapshotSchedule, found: ScheduleFindings) -> 
             if late:
                 notes.late(session, row, slot, late, found.now)
         case Skip(slot, reason, unblock):
-            notes.failed(session, row, slot, (reason, unblock), found.now)
+            notes.failed(session, row, slot, reason, unblock, found.now)
         case Missing(slot):
             row.missing_since, row.said = found.now, "Its PVC no longer exists."
             notes.missing(session, row, slot, found.now)
@@ -71,7 +71,8 @@ def _apply(session: Session, row: SnapshotSchedule, found: ScheduleFindings) -> 
             row.ended_at, row.said = found.now, "It has stopped: its PVC no longer exists."
             notes.stopped(session, row, found.now)
             facts = {"pvc": row.claim_name, "why": row.said}
-            _audit(session, row, "snapshot.unschedule", (SCHEDULE, row.id), facts, found.now)
+            about = (SCHEDULE, row.id)
+            audit(session, _actor(row), "snapshot.unschedule", about, facts, at=found.now)
         case Defer():
             pass
 
@@ -104,15 +105,8 @@ def _begin(session: Session, row: SnapshotSchedule, take: Take, now: datetime) -
     row.last_id = row_id
     wake(session, SNAPSHOT, row_id, lane(row.cluster), now)
     facts = {"pvc": row.claim_name, "name": snapshot.name, "slot": take.slot.isoformat()}
-    _audit(session, row, "snapshot.create", (SNAPSHOT, row_id), facts, now)
+    audit(session, _actor(row), "snapshot.create", (SNAPSHOT, row_id), facts, at=now)
 
 
-def _audit(
-    session: Session,
-    row: SnapshotSchedule,
-    verb: str,
-    about: tuple[str, str],
-    facts: dict[str, str],
-    now: datetime,
-) -> None:
-    audit(session, Actor(row.workspace_id, None, None, row.team), verb, about, facts, at=now)
+def _actor(row: SnapshotSchedule) -> Actor:
+    return Actor(row.workspace_id, None, None, row.team)

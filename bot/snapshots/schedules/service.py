@@ -278,8 +278,8 @@ def on_snapshot_change(session: Session, row: Snapshot, now: datetime) -> None:
     if row.phase == SnapshotPhase.READY:
         schedule.failures, schedule.reported_at = 0, None
     if row.phase == SnapshotPhase.FAILED:
-        why = (row.reason, row.unblock)
-        notes.failed(session, schedule, row.slot or row.asked_at, why, now)
+        slot = row.slot or row.asked_at
+        notes.failed(session, schedule, slot, row.reason, row.unblock, now)
     session.add(schedule)
     refresh_cards(session, schedule.subject, live=False)
     if schedule.is_live:

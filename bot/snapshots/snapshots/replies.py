@@ -41,14 +41,14 @@ def taking(row: Snapshot, words: Words) -> Reply:
 def listed(
     whose: str,
     rows: Sequence[Snapshot],
-    of_others: tuple[Sequence[str], Sequence[str]],
+    strangers: Sequence[str],
+    schedules: Sequence[str],
     words: Words,
 ) -> Reply:
     """A table of a team's snapshots.
 
     `of_others` are snapshots and schedules created outside Quartermaster.
     """
-    strangers, schedules = of_others
     lines: list[Markup] = []
     if not rows:
         take = code(words("snapshot create results"))

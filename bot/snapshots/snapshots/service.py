@@ -96,7 +96,7 @@ class SnapshotService:
                 f"Its card in <#{other.channel}> shows the progress. Take another one when it"
                 " is ready.",
             )
-        row = _row(caller, team, (wish.claim, plan), now)
+        row = _row(caller, team, wish.claim, plan, now)
         row.note, row.keep_until = wish.note, self.until(wish.keep, now)
         begin(session, row, now)
         facts = {"pvc": row.claim_name, "name": row.name} | ({"note": row.note} if row.note else {})
@@ -257,8 +257,8 @@ def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -
     wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
 
 
-def _row(caller: Caller, team: Team, what: tuple[str, SnapshotPlan], now: datetime) -> Snapshot:
-    (claim, plan), row_id = what, new_id()
+def _row(caller: Caller, team: Team, claim: str, plan: SnapshotPlan, now: datetime) -> Snapshot:
+    row_id = new_id()
     return Snapshot(
         id=row_id,
         workspace_id=caller.workspace_id,

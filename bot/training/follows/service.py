@@ -30,15 +30,15 @@ class FollowService:
         self._words = words
 
     def follow(
-        self, session: Session, caller: Caller, run: Run, asked: tuple[str, int], now: datetime
+        self, session: Session, caller: Caller, run: Run, now: datetime, *, pod: str, lines: int
     ) -> LogFollow:
-        """Shows the caller a log in a direct message; `asked` is the pod and the number of lines.
+        """Shows the caller a log in a direct message: the last lines of a pod.
 
         A log that they already follow is extended as if it were new.
         """
         self._refuse_ended(run)
         row = _of(session, caller.person, run) or self._begun(session, caller, run, now)
-        row.pod, row.lines = asked[0], min(asked[1], MOST_LINES)
+        row.pod, row.lines = pod, min(lines, MOST_LINES)
         row.until, row.stop_at = now + LASTS, None
         session.add(row)
         show_card(session, row.subject, row.person, now, live=True, owner=row.person)

@@ -58,11 +58,11 @@ class IdleRunService:
     def _tell(
         self, session: Session, run: Run, policy: IdleRuns, idle: IdleRun, now: datetime
     ) -> None:
-        since, times = idle.since, (idle.since, now)
+        since = idle.since
         if isinstance(policy.notice_after, timedelta) and now >= since + policy.notice_after:
-            _say(session, run, "idle", times)
+            _say(session, run, "idle", since, now)
         if isinstance(policy.remind_after, timedelta) and now >= since + policy.remind_after:
-            _say(session, run, "idle-again", times)
+            _say(session, run, "idle-again", since, now)
         if isinstance(policy.stop_after, timedelta):
             self._warn_or_stop(session, run, policy.stop_after, idle, now)
 
@@ -80,7 +80,7 @@ class IdleRunService:
             if now >= notice_at:
                 run.warned_at = now
                 session.add(run)
-                _warn(session, run, (since, now), max(ends_at, now + NOTICE))
+                _warn(session, run, since, now, max(ends_at, now + NOTICE))
         elif is_coming(session, run.subject, _STOPS):
             run.warned_at = now + _LOOK
             session.add(run)
@@ -94,8 +94,7 @@ def _is_running(run: Run) -> bool:
     return run.phase == RunPhase.RUNNING and run.wanted != RunIntent.STOP
 
 
-def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, datetime]) -> None:
-    since, now = times
+def _say(session: Session, run: Run, purpose: str, since: datetime, now: datetime) -> None:
     still = " still" if purpose != "idle" else ""
     said = (
         join(plain(f"{run.reference}: its GPUs have{still} been idle since "), when(since),
@@ -104,8 +103,7 @@ def _say(session: Session, run: Run, purpose: str, times: tuple[datetime, dateti
     _say_to_owner(session, run, ThreadMessage(_purpose(purpose, since), said), now)
 
 
-def _warn(session: Session, run: Run, times: tuple[datetime, datetime], stops_at: datetime) -> None:
-    since, now = times
+def _warn(session: Session, run: Run, since: datetime, now: datetime, stops_at: datetime) -> None:
     said = (
         join(plain(f"{run.reference}: its GPUs have been idle since "), when(since),
              plain(". It is stopped "), when(stops_at),

@@ -102,7 +102,7 @@ class IdlingService:
         team = self._settings().teams.get(run.team)
         limit = team.limits.interactive_idle if team is not None else None
         if sight.idle_since is not None and limit is not None:
-            self._warn_or_stop(session, run, limit, (sight.seen_at, now))
+            self._warn_or_stop(session, run, limit, sight.seen_at, now)
 
     def forget(self, session: Session, cluster: str) -> None:
         """Records that the use of the GPUs of a cluster's sessions is unknown at the moment."""
@@ -133,14 +133,13 @@ class IdlingService:
         return run.kept_until
 
     def _warn_or_stop(
-        self, session: Session, run: Run, limit: timedelta, times: tuple[datetime, datetime]
+        self, session: Session, run: Run, limit: timedelta, seen_at: datetime, now: datetime
     ) -> None:
         """Stops a session only after a notice of this idleness, however long the time has passed.
 
         The notice counts from when people could read it, and the GPUs must be known to have been
         idle until then: `times` are until when that is known, and now.
         """
-        seen_at, now = times
         if run.idle_since is None:
             return
         ends_at = max(run.idle_since + limit, run.kept_until or run.idle_since)

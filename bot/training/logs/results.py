@@ -149,14 +149,14 @@ def find_progress(line: str) -> Progress | None:
 def _endless_epoch(line: str) -> Progress | None:
     """The epoch of a program that does not report how many there are."""
     if match := _MM_EPOCH.search(line):
-        part = (int(match[2]), int(match[3]))
-        return _endless(int(match[1]) - 1, part) if part[1] else None
+        done, total = int(match[2]), int(match[3])
+        return _endless(int(match[1]) - 1, done, total) if total else None
     epoch, part_of = _EPOCH.search(line), _fraction(_BAR.search(line))
-    return _endless(int(epoch[1]), part_of) if epoch and part_of else None
+    return _endless(int(epoch[1]), *part_of) if epoch and part_of else None
 
 
-def _endless(epochs: int, part: tuple[int, int]) -> Progress:
-    return Progress(round(epochs + part[0] / part[1], 2), None, "epochs")
+def _endless(epochs: int, done: int, total: int) -> Progress:
+    return Progress(round(epochs + done / total, 2), None, "epochs")
 
 
 def _bar(line: str) -> tuple[int, int] | None:

@@ -37,17 +37,17 @@ class Daily:
 
 
 def daily(
-    session: Session, teams: Collection[str], times: tuple[datetime, datetime], now: datetime
+    session: Session, teams: Collection[str], began: datetime, ended: datetime, now: datetime
 ) -> Daily:
     """The statistics of the runs of these teams between two moments, and the waiting runs."""
     waiting = _waiting_now(session, teams)
     longest = min(waiting, key=lambda run: (run.since, run.id), default=None)
     return Daily(
-        _waits(session, teams, times),
+        _waits(session, teams, began, ended),
         len(waiting),
         WaitingRun(longest, now - longest.since) if longest else None,
-        _preemptions(session, teams, times),
-        _failures(session, teams, times),
+        _preemptions(session, teams, began, ended),
+        _failures(session, teams, began, ended),
     )
 
 
@@ -65,10 +65,9 @@ def _waiting_now(session: Session, teams: Collection[str]) -> Sequence[Run]:
 
 
 def _waits(
-    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+    session: Session, teams: Collection[str], began: datetime, ended: datetime
 ) -> tuple[timedelta, ...]:
     """The waiting times, from a minute on, of runs that were then admitted, not stopped."""
-    began, ended = times
     spans = session.scalars(
         select(Span)
         .join(Run, col(Run.id) == col(Span.run_id))
@@ -85,7 +84,7 @@ def _waits(
 
 
 def _preemptions(
-    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+    session: Session, teams: Collection[str], began: datetime, ended: datetime
 ) -> tuple[tuple[str, int], ...]:
     past = (
         select(col(Run.team), col(Run.id))
@@ -93,34 +92,34 @@ def _preemptions(
         .where(
             col(Run.team).in_(teams),
             col(Span.phase) == RunPhase.PREEMPTED,
-            _within(col(Span.began_at), times),
+            _within(col(Span.began_at), began, ended),
         )
     )
     present = select(col(Run.team), col(Run.id)).where(
         col(Run.team).in_(teams),
         col(Run.phase) == RunPhase.PREEMPTED,
         col(Run.ended_at).is_(None),
-        _within(col(Run.since), times),
+        _within(col(Run.since), began, ended),
     )
     found = [*session.connection().execute(past), *session.connection().execute(present)]
     return _counted(Counter(team for team, _ in found))
 
 
 def _failures(
-    session: Session, teams: Collection[str], times: tuple[datetime, datetime]
+    session: Session, teams: Collection[str], began: datetime, ended: datetime
 ) -> tuple[tuple[str, int], ...]:
     rows = session.connection().execute(
         select(col(Run.reason), col(Run.phase)).where(
             col(Run.team).in_(teams),
             col(Run.phase).in_(BAD_ENDS),
-            _within(col(Run.ended_at), times),
+            _within(col(Run.ended_at), began, ended),
         )
     )
     return _counted(Counter(_short(reason) or str(phase) for reason, phase in rows))
 
 
-def _within(moment: Mapped[Any], times: tuple[datetime, datetime]) -> ColumnElement[bool]:
-    return and_(moment >= times[0], moment < times[1])
+def _within(moment: Mapped[Any], began: datetime, ended: datetime) -> ColumnElement[bool]:
+    return and_(moment >= began, moment < ended)
 
 
 def _short(reason: str) -> str:

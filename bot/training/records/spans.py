@@ -60,13 +60,12 @@ def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> Non
     started = run.started_at
     if not run.is_live and before.phase is not RunPhase.RUNNING and started and started > began:
         # It ended before anybody saw it run.
-        _add(session, run, before, (began, started))
+        _add(session, run, before, began, started)
         before, began = before._replace(phase=RunPhase.RUNNING), started
-    _add(session, run, before, (began, until))
+    _add(session, run, before, began, until)
 
 
-def _add(session: Session, run: Run, stretch: Stretch, moments: tuple[datetime, datetime]) -> None:
-    began, ended = moments
+def _add(session: Session, run: Run, stretch: Stretch, began: datetime, ended: datetime) -> None:
     if ended > began:
         phase, nodes = stretch.phase, stretch.nodes
         span = Span(run_id=run.id, phase=phase, nodes=nodes, began_at=began, ended_at=ended)

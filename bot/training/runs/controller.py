@@ -189,8 +189,7 @@ class RunController(RowController[_RunRows]):
         queue = queue_of(engine.queues, run.namespace, run.queue)
         if queue is None or seen.standing is None:
             return None
-        work = (run.namespace, seen.standing.name)
-        return self._places.of(engine, queue.name, work, now)
+        return self._places.of(engine, queue.name, run.namespace, seen.standing.name, now)
 
     def _why(self, run: Run, seen: RunObserved, place: QueuePosition | None) -> Why:
         ahead = place.gpus_ahead if place else 0

@@ -281,7 +281,7 @@ def _unlaunched(run: Run, seen: RunObserved, fate: WorkloadStatus) -> FailureRea
     if kind_of_run(run).root is not MPIJOBS or is_launched:
         return FINE
     cause = cause_of_run(run, seen.pods)
-    if cause is None or cause.is_disrupted or not is_lost(cause, run, (fate, seen.pods)):
+    if cause is None or cause.is_disrupted or not is_lost(cause, run, fate, seen.pods):
         return FINE
     return as_mishap(cause, 1)
 

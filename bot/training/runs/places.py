@@ -37,10 +37,10 @@ class Places:
         self._lock = Lock()
 
     def of(
-        self, engine: Engine, queue: str, work: tuple[str, str], now: datetime
+        self, engine: Engine, queue: str, namespace: str, name: str, now: datetime
     ) -> QueuePosition | None:
-        """The position of the workload with that (namespace, name); None if unknown."""
-        return self._poll(engine, queue, now).places.get(work)
+        """The position of a workload; None if unknown."""
+        return self._poll(engine, queue, now).places.get((namespace, name))
 
     def _poll(self, engine: Engine, queue: str, now: datetime) -> _Poll:
         key = (engine.cluster, queue)

@@ -152,16 +152,21 @@ class Recorder:
         if state.phase is RunPhase.PREEMPTED and came_from is not RunPhase.PREEMPTED:
             run.preemptions += 1
             notices.preempted(session, run, state.reason, self.words, now)
-        self._note_times(session, run, (came_from, came_at), found)
+        self._note_times(session, run, came_from, came_at, found)
         self._note_attempt(session, run, found)
         run.reason = " ".join(filter(None, (run.reason, _attempted(session, run, state, found))))
         _note_disruptions(session, run, found)
 
     def _note_times(
-        self, session: Session, run: Run, came: tuple[RunPhase, datetime], found: RunFindings
+        self,
+        session: Session,
+        run: Run,
+        came_from: RunPhase,
+        came_at: datetime,
+        found: RunFindings,
     ) -> None:
         now = found.now
-        note_start(session, run, came, self.training().long_wait, now)
+        note_start(session, run, came_from, came_at, self.training().long_wait, now)
         note_limit(session, run, found.limit, now)
         if is_to_be_reminded(run, now):
             run.reminders, run.reminded_at = run.reminders + 1, now
@@ -182,7 +187,7 @@ class Recorder:
         if count <= run.restarts:
             return
         run.restarts = count
-        is_alone = is_lost(cause, run, (fate, found.seen.pods))
+        is_alone = is_lost(cause, run, fate, found.seen.pods)
         if is_alone or not is_last(cause, run, fate):
             goes_on = _ALONE if is_alone else "It is restarting."
             why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
@@ -216,7 +221,7 @@ def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> 
     if failure is None or root is None or state.phase not in {RunPhase.CREATING, RunPhase.RUNNING}:
         return ""
     said = attempt_words(failure, run.restarts, root.fate.attempts)
-    if is_lost(failure, run, (root.fate, found.seen.pods)):
+    if is_lost(failure, run, root.fate, found.seen.pods):
         words = next((line for line in reversed(_said(session, run, failure)) if line.strip()), "")
         told = f" Its last line: {quoted(words)}" if words else ""
         run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
@@ -240,7 +245,7 @@ def _note_disruptions(session: Session, run: Run, found: RunFindings) -> None:
         why = disruption_of(pod, *filter(None, [found.taker]))
         if why and run.phase not in WAITING:
             kept = session.get(KeptLog, (run.id, pod.uid))
-            notices.disrupted(session, run, pod.uid, (why, kept.lines if kept else []), found.now)
+            notices.disrupted(session, run, pod.uid, why, kept.lines if kept else [], found.now)
 
 
 def _went_to(session: Session, found: RunFindings) -> str:

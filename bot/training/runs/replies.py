@@ -32,7 +32,8 @@ def list_card(
     team: str,
     listing: Listing,
     others: Sequence[ExternalWorkload],
-    moment: tuple[datetime, float],
+    now: datetime,
+    age_seconds: float,
     silent: Sequence[str] = (),
 ) -> Card:
     """The card of the team's runs and of the external workloads in its queue.
@@ -40,7 +41,6 @@ def list_card(
     `moment` is now, and the age in seconds of the oldest cluster view; `silent` are the clusters
     that do not respond.
     """
-    now, age_seconds = moment
     rows = [_run_row(run, now) for run in listing.runs]
     rows += [_stranger_row(each, now) for each in others]
     quiet = tuple(plain(f"Cluster {cluster} does not respond.") for cluster in silent)

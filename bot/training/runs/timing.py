@@ -39,17 +39,22 @@ def limit_of(run: Run, seen: RunObserved, state: State) -> Limit | None:
 
 
 def note_start(
-    session: Session, run: Run, came: tuple[RunPhase, datetime], long_wait: timedelta, now: datetime
+    session: Session,
+    run: Run,
+    came_from: RunPhase,
+    came_at: datetime,
+    long_wait: timedelta,
+    now: datetime,
 ) -> None:
     """Notifies the owner that the run has started, if it had waited for long.
 
-    `came` is the phase before, and since when it was in it.
+    `came_from` is the phase before, `came_at` since when it was in it.
     """
-    if run.phase != RunPhase.RUNNING or came[0] is RunPhase.RUNNING:
+    if run.phase != RunPhase.RUNNING or came_from is RunPhase.RUNNING:
         return
     waited = _waited(session, run)
-    if came[0] in NOT_ADMITTED:
-        waited += max(run.since - came[1], _NOTHING)
+    if came_from in NOT_ADMITTED:
+        waited += max(run.since - came_at, _NOTHING)
     if waited >= long_wait:
         notices.started(session, run, waited, now)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.volumes.changes.plan import whole
-from bot.volumes.changes.tables import ChangeKind, Direction, VolumeChange
+from bot.volumes.changes.tables import ChangeKind, Direction, IdChange, VolumeChange
 from bot.volumes.resources import AnfVolume, Pool, is_settled
 from bot.volumes.wording import capacity, throughput
 
@@ -46,7 +46,7 @@ class Shrink:
 class TellTrident:
     """Replace the first id by the second in Trident's record of the volume."""
 
-    ids: tuple[str, str]
+    ids: IdChange
 
 
 Act = Grow | Move | Throttle | Shrink | TellTrident

@@ -100,7 +100,7 @@ def proceed(row: VolumeChange, state: State, now: datetime) -> Decision:
             may_come = is_gone and row.is_begun and now - row.since < _CONFIRMED_WITHIN
             return CheckAgain(slower(row.since, now)) if may_come else Fail(why, hint)
         case Ready(size_bytes, size_now):
-            return _send(row, (size_bytes, size_now), now)
+            return _send(row, size_bytes, size_now, now)
 
 
 def unread(error: StorageError, now: datetime) -> Decision:
@@ -127,9 +127,11 @@ def slower(since: datetime, now: datetime) -> datetime:
     return frame.slower(since, now, _FIRST, _LONGEST if now - since < LATE else _SLOW)
 
 
-def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime) -> Decision:
+def _send(
+    row: VolumeChange, size_bytes: int | None, size_now: int | None, now: datetime
+) -> Decision:
     if not row.is_begun:
-        return Prepare(*sizes)
+        return Prepare(size_bytes, size_now)
     sent_at = row.begun_at
     if row.is_confirming and sent_at is not None and now - sent_at < _CONFIRMED_WITHIN:
         return CheckAgain(slower(sent_at, now))
@@ -140,4 +142,4 @@ def _send(row: VolumeChange, sizes: tuple[int | None, int | None], now: datetime
         )
     if sent_at is not None and now - sent_at < _RESENT_AFTER:
         return CheckAgain(sent_at + _RESENT_AFTER)
-    return Send(sizes[0])
+    return Send(size_bytes)

@@ -147,7 +147,7 @@ def _of_level(standing: VolumeState, source: Pool, wish: ChangeRequest, anf: Anf
         )
     _refuse_trident(standing)
     _refuse_waiting(standing, source, wish, _allowed(anf))
-    target, grow_to = choose(estate, volume, source, (wish.level, wish.pool))
+    target, grow_to = choose(estate, volume, source, wish.level, wish.pool)
     shrink_to = smaller(estate, volume, source) if wish.is_shrinking else None
     is_manual = target.qos == MANUAL
     by_size = estimated_throughput(target.level, volume.quota_bytes)
@@ -234,14 +234,13 @@ def beside(estate: Estate, source: Pool) -> list[Pool]:
 
 
 def choose(
-    estate: Estate, volume: AnfVolume, source: Pool, wanted: tuple[str, str]
+    estate: Estate, volume: AnfVolume, source: Pool, level: str, name: str
 ) -> tuple[Pool, int | None]:
     """The pool of a level or a name, and the size it has to grow to, or None if it need not grow.
 
     Prefers pools with automatic QoS, where the level counts, then the one that has to grow least,
     then the one with the most free space. Raises UserError if there is none.
     """
-    level, name = wanted
     candidates = _named(beside(estate, source), source, level, name)
     fitting: list[tuple[bool, int, int, Pool, int | None]] = []
     refusal: UserError | None = None

@@ -30,6 +30,7 @@ from bot.volumes.changes.tables import (
     ChangeKind,
     ChangePhase,
     Direction,
+    IdChange,
     VolumeChange,
 )
 from bot.volumes.changes.trident import note_move, tell
@@ -73,7 +74,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
             row.mibps_seen = mibps if row.leg == Direction.THERE and mibps else row.mibps_seen
             _advance(session, row, outcome.act, remains, now)
         case Prepare(size_bytes, size_now):
-            _prepare(session, row, outcome, (size_bytes, size_now))
+            _prepare(session, row, outcome, size_bytes, size_now)
         case Send():
             row.operation, row.begun_at, row.tries = outcome.sent, now, row.tries + 1
         case Confirm():
@@ -83,7 +84,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
         case CheckAgain(_, why):
             row.trouble = why
         case Fail(why, hint):
-            _fail(session, row, outcome.act, (why, hint), now)
+            _fail(session, row, outcome.act, why, hint, now)
 
 
 def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
@@ -219,10 +220,13 @@ def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: d
 
 
 def _prepare(
-    session: Session, row: VolumeChange, outcome: Outcome, sizes: tuple[int | None, int | None]
+    session: Session,
+    row: VolumeChange,
+    outcome: Outcome,
+    size_bytes: int | None,
+    size_now: int | None,
 ) -> None:
-    row.is_begun = True
-    row.resize_to, size_now = sizes
+    row.is_begun, row.resize_to = True, size_bytes
     match outcome.act:
         case Grow() if row.leg == Direction.THERE:
             row.grown_from = size_now
@@ -234,7 +238,7 @@ def _prepare(
             pass
 
 
-def _tell(session: Session, row: VolumeChange, ids: tuple[str, str], outcome: Outcome) -> None:
+def _tell(session: Session, row: VolumeChange, ids: IdChange, outcome: Outcome) -> None:
     row.repair_id = tell(session, row, ids, outcome.anf, outcome.now) or None
     if row.repair_id is None:
         row.is_begun, row.not_before = False, outcome.now + PATIENCE
@@ -242,11 +246,10 @@ def _tell(session: Session, row: VolumeChange, ids: tuple[str, str], outcome: Ou
 
 
 def _fail(
-    session: Session, row: VolumeChange, act: Act, said: tuple[str, str], now: datetime
+    session: Session, row: VolumeChange, act: Act, why: str, hint: str, now: datetime
 ) -> None:
     """Handles a failed act: undoes the change, retries the revert, or records what remains."""
     _rest_act(row)
-    why, hint = said
     if isinstance(act, TellTrident):
         _advance(session, row, act, f"Trident's record was not updated. {why} {hint}", now)
     elif isinstance(act, Shrink):

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field, SQLModel
@@ -13,6 +13,13 @@ from bot.volumes.resources import PoolPlace, VolumePlace
 
 CHANGE = "volume_change"
 LANE = "arm"
+
+
+class IdChange(NamedTuple):
+    """The id of a volume in Azure before and after a move."""
+
+    old: str
+    new: str
 
 
 class ChangeKind(StrEnum):
@@ -173,11 +180,12 @@ class VolumeChange(SQLModel, table=True):
         """The place of a pool of its account."""
         return PoolPlace(self.resource_group, self.account, name)
 
-    def ids(self, *, is_back: bool) -> tuple[str, str]:
+    def ids(self, *, is_back: bool) -> IdChange:
         """The volume's ids before and after the move there, or the move back."""
         there = (self.source_pool_id, self.target_pool_id)
         before, after = there[::-1] if is_back else there
-        return f"{before}/volumes/{self.volume_name}", f"{after}/volumes/{self.volume_name}"
+        name = self.volume_name
+        return IdChange(f"{before}/volumes/{name}", f"{after}/volumes/{name}")
 
     def volume(self, pool: str) -> VolumePlace:
         """The place of the volume in a pool of its account."""

@@ -10,7 +10,7 @@ from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES
 from bot.config import Anf
 from bot.errors import ClusterError
 from bot.volumes.changes.acts import Astray, Busy, Reached, Ready, State
-from bot.volumes.changes.tables import CHANGE, LANE, VolumeChange
+from bot.volumes.changes.tables import CHANGE, LANE, IdChange, VolumeChange
 from bot.volumes.matching import named_by
 from bot.volumes.moves import Record, Records
 from bot.volumes.records import note
@@ -49,8 +49,8 @@ def record_of(cluster: Cluster | None, anf: Anf, volume: PersistentVolume | None
     return found
 
 
-def note_move(session: Session, row: VolumeChange, ids: tuple[str, str], now: datetime) -> None:
-    """Stores that Trident has the first id, and Azure the second."""
+def note_move(session: Session, row: VolumeChange, ids: IdChange, now: datetime) -> None:
+    """Stores that Trident has the old id, and Azure the new one."""
     known = session.get(MovedVolume, (row.cluster, row.pv_name))
     note(
         session,
@@ -59,15 +59,15 @@ def note_move(session: Session, row: VolumeChange, ids: tuple[str, str], now: da
             volume_name=row.pv_name,
             namespace=row.namespace,
             claim_name=row.claim_name,
-            told_id=known.told_id if known is not None else ids[0],
-            current_id=ids[1],
-            recorded_id=ids[0],
+            told_id=known.told_id if known is not None else ids.old,
+            current_id=ids.new,
+            recorded_id=ids.old,
             seen_at=now,
         ),
     )
 
 
-def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, now: datetime) -> str:
+def tell(session: Session, row: VolumeChange, ids: IdChange, anf: Anf, now: datetime) -> str:
     """Begins the repair that was approved with the move; returns its id.
 
     The id is empty if another repair is in progress. The end of the repair wakes the change.
@@ -79,8 +79,8 @@ def tell(session: Session, row: VolumeChange, ids: tuple[str, str], anf: Anf, no
         cluster=row.cluster,
         claim=row.claim_name,
         volume_name=row.pv_name,
-        old_id=ids[0],
-        new_id=ids[1],
+        old_id=ids.old,
+        new_id=ids.new,
     )
     asker = Asker(row.workspace_id, row.person, row.channel, row.namespace)
     return begin_repair(session, asker, plan, anf, now, WakeAfterRepair(CHANGE, row.id, LANE)).id

@@ -57,15 +57,13 @@ class GrowthController(VolumeController[Growth]):
         cluster = self._context.cluster(row.cluster, "its PVCs have grown")
         claim = cluster.get(PVCS, row.claim_name, row.namespace)
         if claim is None or claim.uid != row.claim_uid:
-            return _end(
-                row, GrowthPhase.FAILED, (f"PVC {row.claim_name} no longer exists.", ""), now
-            )
+            return _end(row, GrowthPhase.FAILED, f"PVC {row.claim_name} no longer exists.", "", now)
         if row.phase == GrowthPhase.WAITING:
             return _wait(row, claim, now)
         try:
             plan = self._plan(cluster, row, claim)
         except UserError as error:
-            return _end(row, GrowthPhase.FAILED, (error.message, error.hint), now)
+            return _end(row, GrowthPhase.FAILED, error.message, error.hint, now)
         if row.phase == GrowthPhase.CHECKING:
             return Step(now + SOON, lambda session: self._checked(session, row, plan, now))
         return self._patch(cluster, row, claim, now)
@@ -118,7 +116,7 @@ class GrowthController(VolumeController[Growth]):
             request = Request(GROWTH, row.id, row.lane, POLICY, digest_of(row), caller, why_)
             approval = deciding.approvals.ask(session, request, now)
         except UserError as error:
-            finish(session, row, (GrowthPhase.FAILED, error.message, error.hint), now)
+            finish(session, row, GrowthPhase.FAILED, error.message, error.hint, now)
             return
         row.phase = GrowthPhase.ASKED
         deciders = deciding.approvals.deciders(session, approval)
@@ -160,7 +158,7 @@ class GrowthController(VolumeController[Growth]):
                 if error.reason == "Conflict":
                     return Step(now + SOON)
                 if error.is_final or error.reason in _NO_LEAVE:
-                    return _end(row, GrowthPhase.FAILED, _in_words(error), now)
+                    return _end(row, GrowthPhase.FAILED, *_in_words(error), now)
                 raise
         return Step(now + SOON, lambda session: _waits(session, row, "", now))
 
@@ -174,13 +172,13 @@ def digest_of(row: Growth) -> str:
 def _wait(row: Growth, claim: PersistentVolumeClaim, now: datetime) -> Step:
     """Checks whether the PVC has the requested size, and what delays it."""
     if size_of(claim) >= row.size_bytes:
-        return _end(row, GrowthPhase.DONE, ("", ""), now)
+        return _end(row, GrowthPhase.DONE, "", "", now)
     if now - row.since > _WITHIN:
         lasted = format_duration(_WITHIN)
         said = f"It did not grow within {lasted}. {row.obstacle}".strip()
         asks = f"The PVC keeps requesting {capacity(row.size_bytes)}, which cannot be undone."
         return _end(
-            row, GrowthPhase.FAILED, (said, f"{asks} An admin has to check Trident's log."), now
+            row, GrowthPhase.FAILED, said, f"{asks} An admin has to check Trident's log.", now
         )
     told = [each for kind in _ERRORS for each in claim.status.conditions if each.type == kind]
     obstacle = next((f"{each.type}: {each.message}" for each in told if each.message), "")
@@ -201,11 +199,11 @@ def _waits(session: Session, seen: Growth, obstacle: str, now: datetime) -> None
 def _refused(row: Growth, approval: Approval, now: datetime) -> Step:
     match approval.phase:
         case ApprovalPhase.DENIED:
-            return _end(row, GrowthPhase.DENIED, ("", ""), now)
+            return _end(row, GrowthPhase.DENIED, "", "", now)
         case ApprovalPhase.EXPIRED:
-            return _end(row, GrowthPhase.EXPIRED, ("", ""), now)
+            return _end(row, GrowthPhase.EXPIRED, "", "", now)
         case _:
-            return _end(row, GrowthPhase.FAILED, (approval.note, ""), now)
+            return _end(row, GrowthPhase.FAILED, approval.note, "", now)
 
 
 def _in_words(error: ClusterError) -> tuple[str, str]:
@@ -217,19 +215,21 @@ def _in_words(error: ClusterError) -> tuple[str, str]:
     return error.message, error.hint
 
 
-def _end(row: Growth, phase: GrowthPhase, why_: tuple[str, str], now: datetime) -> Step:
+def _end(row: Growth, phase: GrowthPhase, reason: str, unblock: str, now: datetime) -> Step:
     def save(session: Session) -> None:
         there = _same(session, row)
         if there is not None:
-            finish(session, there, (phase, *why_), now)
+            finish(session, there, phase, reason, unblock, now)
 
     return Step(None, save)
 
 
-def finish(session: Session, row: Growth, end: tuple[GrowthPhase, str, str], now: datetime) -> None:
+def finish(
+    session: Session, row: Growth, phase: GrowthPhase, reason: str, unblock: str, now: datetime
+) -> None:
     """Ends a growth in a phase, with the reason and a hint, and notifies the requester."""
     was_asked_for = row.phase == GrowthPhase.WAITING
-    row.phase, row.reason, row.unblock = end
+    row.phase, row.reason, row.unblock = phase, reason, unblock
     row.since = row.ended_at = now
     row.trouble = row.obstacle = ""
     session.add(row)

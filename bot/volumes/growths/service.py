@@ -123,7 +123,7 @@ class GrowthService:
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}
         record(session, actor, "anf.withdraw", (GROWTH, row.id), facts, at=now)
-        finish(session, row, (GrowthPhase.WITHDRAWN, "", ""), now)
+        finish(session, row, GrowthPhase.WITHDRAWN, "", "", now)
 
 
 def _live(session: Session, cluster: str, namespace: str, claim: str) -> Growth | None:

@@ -138,7 +138,7 @@ class Rig(Ground):
 
         def work(session: Session) -> str:
             dataset = self.service.find(session, by.team or "", "chest-xray")
-            return self.service.version(session, by, (dataset, name, note), self.clock.now()).id
+            return self.service.version(session, by, dataset, name, note, self.clock.now()).id
 
         return self.do(work)
 

@@ -23,8 +23,8 @@ def test_a_pod_met_twice_is_one(database: Database) -> None:
     ids = database.transaction(lambda session: ids_of(session, {LANE}))
     pod = NewPod("uid", "team-a", "lane-x", 2000, LANE)
     new = [(pod, ids[LANE])]
-    database.transaction(lambda session: keep_pods(session, "default", new, (5, 9)))
-    database.transaction(lambda session: keep_pods(session, "default", new, (10, None)))
+    database.transaction(lambda session: keep_pods(session, "default", new, 5, 9))
+    database.transaction(lambda session: keep_pods(session, "default", new, 10, None))
     assert list(database.read(lambda session: live_pods(session, "default"))) == ["uid"]
     database.transaction(lambda session: end_pods(session, "default", ["uid"], 20))
     assert database.read(lambda session: live_pods(session, "default")) == {}

@@ -21,7 +21,7 @@ def follow(rig: Rig, run_id: str, person: str = ALICE, pod: str = "") -> str:
     """Somebody follows the log of a run; the id of that."""
     by, run = rig.caller(person), rig.get(run_id)
     return rig.do(
-        lambda session: rig.follows.follow(session, by, run, (pod, 50), rig.clock.now()).id
+        lambda session: rig.follows.follow(session, by, run, rig.clock.now(), pod=pod, lines=50).id
     )
 
 

@@ -115,7 +115,7 @@ class KeepingService:
             ),
         )
         until = asked.until.isoformat(timespec="minutes")
-        self._note(session, caller, cache, ("pin", {"reason": asked.reason, "until": until}), now)
+        self._note(session, caller, cache, "pin", {"reason": asked.reason, "until": until}, now)
         why = f"<@{caller.person}> has pinned it for {format_duration(asked.until - now)}:"
         self._stays(session, cache, f"{why} {asked.reason.rstrip('.')}.", now)
         return cache
@@ -137,7 +137,7 @@ class KeepingService:
         for each in mine:
             holds.let_go(session, (CACHE, cache.id), (PIN, each.subject_id))
         people = sorted(each.subject_id for each in mine)
-        self._note(session, caller, cache, ("unpin", {"of": ", ".join(people)}), now)
+        self._note(session, caller, cache, "unpin", {"of": ", ".join(people)}, now)
         refresh_cards(session, cache.subject, live=False)
         return people
 
@@ -157,7 +157,7 @@ class KeepingService:
         if until > expires:
             cache.expires_after = max(until, cache.expires_after or until)
             facts = {"until": until.isoformat(timespec="minutes")}
-            self._note(session, caller, cache, ("extend", facts), now)
+            self._note(session, caller, cache, "extend", facts, now)
         self._stays(session, cache, f"<@{caller.person}> has extended it.", now)
         return cache
 
@@ -165,7 +165,7 @@ class KeepingService:
         """Marks a cache as used now."""
         self._refuse_leaving(cache)
         cache.used_at = now
-        self._note(session, caller, cache, ("touch", {}), now)
+        self._note(session, caller, cache, "touch", {}, now)
         self._stays(session, cache, f"<@{caller.person}> has touched it.", now)
         return cache
 
@@ -173,14 +173,14 @@ class KeepingService:
         self,
         session: Session,
         caller: Caller,
-        what: tuple[Dataset, int | None],
+        dataset: Dataset,
+        seconds: int | None,
         now: datetime,
     ) -> list[Cache]:
         """Sets how long unused caches of a dataset are kept; returns its existing caches.
 
         0 seconds stand for ever, None for the default.
         """
-        dataset, seconds = what
         if caller.team != dataset.team:
             raise NotAllowedError(
                 f"{dataset.name} belongs to {dataset.team}; only that team can set how long its"
@@ -242,10 +242,10 @@ class KeepingService:
         session: Session,
         caller: Caller,
         cache: Cache,
-        what: tuple[str, dict[str, str]],
+        verb: str,
+        facts: dict[str, str],
         now: datetime,
     ) -> None:
-        verb, facts = what
         named = {"name": cache.reference, "class": cache.storage_class, **facts}
         record(session, _actor(caller), f"dataset.{verb}", (CACHE, cache.id), named, at=now)
 

@@ -73,8 +73,7 @@ def _body(
     if seen.source is None or seen.volume is None:
         raise AssertionError("decided without the volume that is shared")
     if isinstance(decision, MakeClaim):
-        source = (seen.source, seen.volume)
-        claim = shared_claim(share, origin, source, decision.form, installation)
+        claim = shared_claim(share, origin, seen.source, seen.volume, decision.form, installation)
         return PVCS, claim, share.namespace
     return VOLUMES, shared_volume(share, origin.reference, seen.volume, installation), None
 

@@ -73,12 +73,12 @@ def form_of(volume: PersistentVolume, drivers: Collection[str]) -> Form | Unshar
 def shared_claim(
     share: CacheShare,
     origin: Origin,
-    source: tuple[PersistentVolumeClaim, PersistentVolume],
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
     form: Form,
     installation: str,
 ) -> Manifest:
     """The PVC in the other namespace; `source` are the shared PVC and volume."""
-    claim, volume = source
     metadata = _metadata(share, origin.reference, installation) | {"namespace": share.namespace}
     spec: Manifest = {
         "accessModes": list(claim.spec.access_modes),

@@ -31,7 +31,7 @@ def told(database: Database, day: int) -> list[str]:
         is_whole=False, capacity=None, gpus=None, share=GpuShare(), before=GpuShare(),
         mean=GpuShare(), sampled={}, known=None, hardware=found,
     )  # fmt: skip
-    card = digest_card(figures, (window.begun, window.ended, "UTC"))
+    card = digest_card(figures, window.begun, window.ended, "UTC")
     return [line for line in as_text(card).splitlines() if line.startswith(("• ", "Hardware"))]
 
 
