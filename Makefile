@@ -68,9 +68,10 @@ lint: $(READY) ## ruff, formatting, types and import contracts
 types: $(READY) ## check types only
 	@.venv/bin/mypy
 
-docs: $(READY) ## generate the pages docs/settings.md and docs/commands.md
+docs: $(READY) ## generate docs/settings.md, docs/commands.md, and the rights of kinds of runs in deploy/
 	@$(PYTHON) -m bot.config.page docs/settings.md
 	@$(PYTHON) -m bot commands > docs/commands.md
+	@$(PYTHON) -m bot.training.kinds.rights deploy/kubernetes/10-access.yaml
 
 migration: $(READY) ## write a migration for changed tables: make migration MESSAGE="add x to y"
 	@$(PYTHON) scripts/new_migration.py "$(MESSAGE)"

@@ -29,6 +29,7 @@ from bot.services import Services
 from bot.slack.messages import Renderer
 from bot.slack.registry import Registry
 from bot.snapshots.parts import SnapshotsArea
+from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
 from bot.training.service import RunStopping
@@ -134,7 +135,9 @@ class Application:
             settings=self.settings,
             database=self.database,
             clock=self.clock,
-            clusters={name: Cluster.of(each, installation) for name, each in followed.items()},
+            clusters={
+                name: Cluster.of(each, installation, WORKLOADS) for name, each in followed.items()
+            },
             installation=installation,
             format_command=self.registry.slash.of,
             access=access,

@@ -26,13 +26,14 @@ from bot.quotas.engines.registry import ENGINES
 from bot.slack.client import SlackClient
 from bot.slack.manifest import SCOPES
 from bot.snapshots import checking as snapshots
+from bot.training import checking as training
+from bot.training.kinds.kind import RootType
 from bot.volumes import checking as volumes
 from bot.volumes.anf import NetAppFiles
 
 _SKEW_SECONDS = 60.0
-_BATCH, _CORE = "batch", ""
+_CORE = ""
 _EVERYWHERE: tuple[Right, ...] = (
-    Right("watch", _BATCH, "jobs"),
     Right("watch", _CORE, "pods"),
     Right("watch", _CORE, "nodes"),
     Right("watch", _CORE, "persistentvolumeclaims"),
@@ -41,8 +42,6 @@ _EVERYWHERE: tuple[Right, ...] = (
 )
 # In each team's namespace.
 _IN_TEAMS: tuple[Right, ...] = (
-    Right("create", _BATCH, "jobs"),
-    Right("delete", _BATCH, "jobs"),
     Right("get", _CORE, "pods", "log"),
     Right("list", _CORE, "events"),
     Right("create", _CORE, "persistentvolumeclaims"),
@@ -173,7 +172,9 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     teams = {key: team for key, team in settings.teams.items() if name in team.reach}
     engine = ENGINES[at.engine]
     yield engine_finding(engine, cluster, about)
-    yield _rights(cluster, about, (*_EVERYWHERE, *engine.rights), teams)
+    roots = training.served(cluster)
+    yield _rights(cluster, about, _needed(engine.rights, roots, teams))
+    yield from training.kind_findings(roots, teams, about)
     yield from engine.check_teams(teams, cluster, about)
     yield from snapshots.checks(settings, cluster)
     yield from volumes.records(settings, cluster)
@@ -218,13 +219,22 @@ def _skew(cluster: Cluster, about: str) -> Finding:
     return Finding(about, "ok", "responds, and its clock agrees with the bot's")
 
 
-def _rights(
-    cluster: Cluster, about: str, everywhere: Sequence[Right], teams: Mapping[str, Team]
-) -> Finding:
-    """Whether the bot may do what it does, in the whole cluster and in the teams' namespaces."""
+def _needed(
+    of_engine: Sequence[Right], roots: Sequence[RootType], teams: Mapping[str, Team]
+) -> Sequence[tuple[Right, str | None]]:
+    """What the bot does: in the whole cluster, where no namespace is named, and in the teams'."""
+    workloads = [each.resource for each in roots]
+    watched = [Right("watch", each.group, each.plural) for each in workloads]
+    written = [Right(v, r.resource.group, r.resource.plural) for r in roots for v in r.verbs]
     namespaces = sorted({team.namespace for team in teams.values()})
-    needed: list[tuple[Right, str | None]] = [(right, None) for right in everywhere]
-    needed += [(right, namespace) for namespace in namespaces for right in _IN_TEAMS]
+    return [
+        *((right, None) for right in (*watched, *_EVERYWHERE, *of_engine)),
+        *((right, space) for space in namespaces for right in (*written, *_IN_TEAMS)),
+    ]
+
+
+def _rights(cluster: Cluster, about: str, needed: Sequence[tuple[Right, str | None]]) -> Finding:
+    """Whether the bot may do what it does, in the whole cluster and in the teams' namespaces."""
     missing = [_spelled(right, place) for right, place in needed if not _may(cluster, right, place)]
     if missing:
         remedy = "Apply deploy/kubernetes; each team's namespace needs its own RoleBinding."

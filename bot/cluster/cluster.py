@@ -1,8 +1,9 @@
 """A Kubernetes cluster, as the rest of the bot sees it."""
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 # What is watched in every cluster, and the label selector that chooses from it. Quota engines watch
 # more.
 EVERYWHERE: Mapping[Resource[Any], str] = {
-    **dict.fromkeys(resources.ROOTS, ""),
+    resources.JOBS: "",
     resources.PODS: labels.RUN,
     resources.HOLDERS: f"!{labels.RUN}",
     resources.NODES: "",
@@ -40,6 +41,9 @@ EVERYWHERE: Mapping[Resource[Any], str] = {
     resources.SNAPSHOT_ACTIONS: "",
     resources.ALLOWANCES: "",
 }
+
+Workloads = Mapping[Resource[Any], Callable[[Any], bool]]
+_NONE: Workloads = MappingProxyType({})
 
 
 class Verdict(ObjectPart, frozen=True, kw_only=True):
@@ -64,19 +68,23 @@ class Cluster(Client):
         installation: str,
         pace: Pace | None = None,
         watched: Mapping[Resource[Any], str] = EVERYWHERE,
+        workloads: Workloads = _NONE,
     ) -> None:
         super().__init__(name, connection)
         self.installation = installation
+        self.workloads = workloads
+        """What a run can be there, and how such an object says that it has ended."""
         self._take(following(name, connection, watched, pace=pace))
 
     @classmethod
-    def of(cls, begun: Following, installation: str) -> Self:
-        """A cluster that is followed already."""
-        cluster = cls(begun.name, begun.connection, installation, watched={})
+    def of(cls, begun: Following, installation: str, workloads: Workloads = _NONE) -> Self:
+        """A cluster that is followed already; `workloads` are watched there from now on."""
+        cluster = cls(begun.name, begun.connection, installation, watched={}, workloads=workloads)
         cluster._take(begun)
         return cluster
 
     def _take(self, known: Following) -> None:
+        known.watch(self.workloads)
         self._following = known
         self._discovery = known.discovery
         self.view = known.view

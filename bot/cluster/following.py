@@ -1,7 +1,7 @@
 """What is known of a cluster and followed in threads, also before the rest of the bot is there."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
@@ -43,12 +43,23 @@ class Following:
         self._unheard: list[Change] | None = None
         self._lock = Lock()
         self._is_started = False
-        self._watches = [self._watch(resource, pace or Pace()) for resource in watched]
+        self._pace = pace or Pace()
+        self._watches = [self._watch(resource, label) for resource, label in watched.items()]
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
         """What it cannot do without."""
         return tuple(watch.thread for watch in self._watches)
+
+    def watch(self, resources: Iterable[Resource[Any]]) -> None:
+        """Watches all objects of these resources, too; those that are watched already stay so."""
+        for resource in resources:
+            if self.view.add(resource):
+                watch = self._watch(resource, "")
+                self._watches.append(watch)
+                meet(resource.type)
+                if self._is_started:
+                    watch.start()
 
     def begin(self) -> None:
         """Begins to watch before anybody listens: the first listener is told of all there was.
@@ -95,15 +106,15 @@ class Following:
         """What goes wrong with watching, as the server or the connection says; empty if nothing."""
         return next((watch.trouble for watch in self._watches if watch.trouble), "")
 
-    def _watch(self, resource: Resource[T], pace: Pace) -> Watch[T]:
+    def _watch(self, resource: Resource[T], selector: str) -> Watch[T]:
         doing = f"Watching {resource.plural} on cluster {self.name}"
         return Watch(
             self.connection,
             self.discovery,
-            Listing(resource, doing, None, self._watched[resource]),
+            Listing(resource, doing, None, selector),
             self.view.store(resource),
             partial(self._announce, resource),
-            pace,
+            self._pace,
         )
 
     def _announce(self, resource: Resource[Any], kind: Kind, object_: ClusterObject | None) -> None:

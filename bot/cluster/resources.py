@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import quote
 
 from bot.cluster import (
@@ -13,7 +13,6 @@ from bot.cluster import (
     kai,
     namespaces,
     objects,
-    operators,
     queues,
     secrets,
     services,
@@ -112,13 +111,6 @@ TRIDENT_VOLUMES = Resource(
     "trident.netapp.io", ("v1",), "tridentvolumes", "TridentVolume", trident.TridentVolume
 )
 JOBS = Resource("batch", ("v1",), "jobs", "Job", objects.Job)
-MPIJOBS = Resource("kubeflow.org", ("v2beta1",), "mpijobs", "MPIJob", operators.KubeflowJob)
-PYTORCHJOBS = Resource("kubeflow.org", ("v1",), "pytorchjobs", "PyTorchJob", operators.KubeflowJob)
-TRAINJOBS = Resource(
-    "trainer.kubeflow.org", ("v1alpha1",), "trainjobs", "TrainJob", operators.TrainJob
-)
-# What a run can be in a cluster; a quota engine has one Workload for each of them.
-ROOTS: tuple[Resource[Any], ...] = (JOBS, MPIJOBS, PYTORCHJOBS, TRAINJOBS)
 
 WORKLOADS = _kueue("workloads", queues.Workload, namespaced=True)
 CLUSTER_QUEUES = _kueue("clusterqueues", queues.ClusterQueue)
@@ -133,25 +125,6 @@ SYSTEM_PRIORITIES = Resource(
     "scheduling.k8s.io", ("v1",), "priorityclasses", "PriorityClass", kai.PriorityClass,
     namespaced=False,
 )  # fmt: skip
-
-
-def root_named(kind: str) -> Resource[Any] | None:
-    """The resource of that kind, None when a run is never such an object."""
-    return next((each for each in ROOTS if each.kind == kind), None)
-
-
-def root_resource(owner: objects.OwnerReference) -> Resource[Any] | None:
-    """The resource of a Workload's owner, None when a run is never such an object."""
-    group, _, version = owner.api_version.rpartition("/")
-    return next(
-        (
-            each
-            for each in ROOTS
-            if each.kind == owner.kind
-            and (not owner.api_version or (each.group == group and version in each.versions))
-        ),
-        None,
-    )
 
 
 def is_owned(object_: objects.ClusterObject, uids: Collection[str]) -> bool:

@@ -133,12 +133,20 @@ class View:
         *,
         unwatched: Iterable[Resource[Any]] = (),
     ) -> None:
+        self._seconds = seconds
         self._stores: dict[Resource[Any], Store[Any]] = {
             resource: Store(seconds) for resource in resources
         }
         for resource in unwatched:
             self._stores[resource] = Store(seconds)
             self._stores[resource].absent = True
+
+    def add(self, resource: Resource[Any]) -> bool:
+        """Makes room for a further resource; False if there is already."""
+        if resource in self._stores:
+            return False
+        self._stores = {**self._stores, resource: Store(self._seconds)}
+        return True
 
     def store(self, resource: Resource[T]) -> Store[T]:
         """Where a watch writes what it sees; KeyError when the resource is not watched."""

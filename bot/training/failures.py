@@ -7,19 +7,16 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod, Terminated, find_condition
-from bot.cluster.resources import MPIJOBS
 from bot.training import mishaps
 from bot.training.kinds import kind_of_run
-from bot.training.kinds.fate import Progress, WorkloadStatus
+from bot.training.kinds.status import Progress, WorkloadStatus
 from bot.training.mishaps import FailureReason
-from bot.training.pods import LAUNCHER, exit_of, program_of
+from bot.training.pods import LAUNCHER, WORKER, exit_of, program_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run
 
 # What one failure brings about in the other pods of a run comes within this time.
 TOGETHER = timedelta(minutes=2)
-# What a Deployment makes has no number.
-_WORKER = "worker"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -130,8 +127,8 @@ def attempt_words(failure: Failure, count: int, most: int | None) -> str:
 
 def is_last(failure: Failure, run: Run, fate: WorkloadStatus) -> bool:
     """Whether the failed pod is not replaced."""
-    if failure.place and kind_of_run(run).root is MPIJOBS:
-        return True  # the MPI operator makes no worker anew that has failed
+    if failure.place and not kind_of_run(run).root.replaces_workers:
+        return True
     number = failure.number if failure.place else run.restarts
     used_up = fate.attempts is not None and number is not None and number >= fate.attempts
     return used_up or fate.course is not Progress.GOING
@@ -169,7 +166,7 @@ def _place(pod: Pod) -> str:
     index = pod.labels.get(labels.INDEX) or pod.metadata.annotations.get(labels.INDEX)
     if index:
         return f"pod {index}"
-    return "a worker" if role == _WORKER else ""
+    return "a worker" if role == WORKER else ""  # those of a Deployment have no number
 
 
 def _number(pod: Pod) -> int | None:

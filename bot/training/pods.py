@@ -7,14 +7,13 @@ from typing import TypeVar
 from bot.cluster import labels
 from bot.cluster.holders import Holder
 from bot.cluster.objects import ClusterObject, ContainerStatus, Pod, Terminated
+from bot.training.kinds import ROOTS
 
 T = TypeVar("T", bound=ClusterObject)
 
-# What it is called in the pods of most kinds, in those of a PyTorchJob and of a TrainJob.
-MAIN, PYTORCH, NODE = "main", "pytorch", "node"
-LAUNCHER = "launcher"
+LAUNCHER, WORKER = "launcher", "worker"
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_PROGRAMS = frozenset({MAIN, PYTORCH, NODE})
+_PROGRAMS = frozenset(root.container for root in ROOTS)
 
 
 def program_of(pod: Pod) -> ContainerStatus | None:

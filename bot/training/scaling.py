@@ -13,8 +13,7 @@ from bot.quotas import Engine
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards
 from bot.training.kinds import kind_of_run
-from bot.training.kinds.elastic import ELASTIC
-from bot.training.kinds.fate import root_of
+from bot.training.kinds.choosing import can_scale
 from bot.training.runs.sizes import is_elastic, is_refused, wanted_nodes
 from bot.training.service import TrainingService
 from bot.training.spec import asked_spec
@@ -115,7 +114,7 @@ class ScalingService:
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
                 f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
             )
-        if run.spec.get("kind") != ELASTIC:
+        if not can_scale(kind_of_run(run).name):
             raise ConflictError(
                 f"{run.reference} keeps the nodes it started with: it is not an elastic run.",
                 "Runs submitted with `--kind elastic --nodes 1:3` can change theirs.",
@@ -145,12 +144,12 @@ class ScalingService:
 
     def _fixed(self, run: Run) -> str:
         """Why its cluster cannot change its nodes while it runs; empty if it can or may."""
-        kind, engine = kind_of_run(run), self._engines(run.cluster)
+        root, engine = kind_of_run(run).root, self._engines(run.cluster)
         if not is_elastic(run):
-            return f"A {kind.root.kind} keeps the nodes it starts with."
+            return f"A {root.kind} keeps the nodes it starts with."
         if engine is None:
             return ""
-        found = engine.queues.view.get(kind.root, run.job_name, run.namespace)
-        if found is None or root_of(kind.root, found).fate.is_suspended:
+        found = engine.queues.view.get(root.resource, run.job_name, run.namespace)
+        if found is None or root.status(found).is_suspended:
             return ""
-        return engine.runs.fixed(kind.root, found)
+        return engine.runs.fixed(root.resource, found)

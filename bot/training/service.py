@@ -10,7 +10,6 @@ from sqlmodel import Session
 
 from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
-from bot.cluster.resources import ROOTS, root_named
 from bot.config import ClusterSettings, Fractions, Settings, Team
 from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
@@ -22,6 +21,7 @@ from bot.slack.parameters import Reference
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, Strangers
+from bot.training.kinds import ROOTS, root_named
 from bot.training.kinds.kind import Site
 from bot.training.kinds.security import security_of
 from bot.training.records.network import filled_up

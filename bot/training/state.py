@@ -8,18 +8,11 @@ from bot.cluster.objects import Pod, Running, find_condition
 from bot.quotas.engines.standing import AdmissionState, Stand
 from bot.training import mishaps
 from bot.training.failures import Failure, as_mishap, cause_of, failure_of
-from bot.training.kinds.fate import Progress, WorkloadStatus
+from bot.training.kinds.status import Progress, WorkloadStatus
 from bot.training.mishaps import FINE, FailureReason, quoted
 from bot.training.pods import exit_of, program_of
 from bot.training.tables import RunPhase
 
-# What says no more than that pods failed, in the words of Jobs, JobSets and operators.
-_SAYS_THAT_PODS_FAILED = frozenset(
-    {
-        "BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy",
-        "FailedJobs", "ReachedMaxRestarts", "MPIJobFailed", "MPIJobEvicted", "PyTorchJobFailed",
-    }
-)  # fmt: skip
 _LATE = "active longer than specified deadline"
 
 
@@ -174,5 +167,4 @@ def _why_failed(fate: WorkloadStatus, pods: Sequence[Pod], cause: Failure | None
         return FailureReason(said)
     failed = sum(pod.status.phase == "Failed" for pod in pods)
     why = as_mishap(cause, max(fate.failed_pods, failed))
-    is_known = fate.reason.partition("/")[0] in _SAYS_THAT_PODS_FAILED
-    return why if is_known else replace(why, said=f"{why.said} {said}")
+    return why if fate.is_bare else replace(why, said=f"{why.said} {said}")

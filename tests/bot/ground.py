@@ -25,6 +25,7 @@ from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
+from bot.training.kinds import WORKLOADS
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as PlaygroundCluster
 from playground.cluster.objects.errors import ApiError
@@ -109,7 +110,7 @@ class Ground:
         self.clock = SameClock(outside.clock)
         connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
         watched = following("default", connection, watched_with("kueue"), unwatched_with("kueue"))
-        self.cluster = Cluster.of(watched, INSTALLATION)
+        self.cluster = Cluster.of(watched, INSTALLATION, WORKLOADS)
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
         self._states: dict[Store[Any], object] = {}

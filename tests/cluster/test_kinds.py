@@ -72,7 +72,7 @@ def test_every_kind_is_accepted_strictly(
     site.add(RUNTIMES, runtime("torch-distributed"))
     asked = row(kind, form, site.add_namespace())
     metadata = {"namespace": asked.namespace, "labels": owner_labels(asked, "installation-1")}
-    bodies = [(kind_of_run(asked).root, queued(_manifest(asked), queueing_of(asked)))]
+    bodies = [(kind_of_run(asked).root.resource, queued(_manifest(asked), queueing_of(asked)))]
     bodies.extend(
         (each.resource, {"metadata": {"name": each.name, **metadata}, **each.body()})
         for each in dependents_of(asked)

@@ -8,6 +8,8 @@ import yaml
 
 from bot.config import ConfigurationFile
 from bot.quotas.engines.opening import watched_with
+from bot.training.kinds import ROOTS, WORKLOADS
+from bot.training.kinds.rights import with_rules
 from tests.schemas import fits_its_kind
 
 ROOT = Path(__file__).parents[2]
@@ -45,10 +47,9 @@ IN_PLACE = ("trident.netapp.io", "tridentactionsnapshotrestores")
 
 
 def test_the_bot_may_do_this_and_nothing_else() -> None:
-    operators = {("kubeflow.org", "mpijobs"), ("kubeflow.org", "pytorchjobs")}
-    operators |= {("trainer.kubeflow.org", "trainjobs")}
+    kinds = {(each.resource.group, each.resource.plural): each.verbs for each in ROOTS}
     kueue = {"cohorts", "localqueues", "resourceflavors", "workloadpriorityclasses", "workloads"}
-    read = operators | {("batch", "jobs"), ("", "persistentvolumeclaims")}
+    read = {*kinds, ("", "persistentvolumeclaims")}
     read |= {("kueue.x-k8s.io", plural) for plural in ("clusterqueues", "localqueues")}
     followed = read | {("", "nodes"), ("", "persistentvolumes"), ("", "pods")}
     followed |= {("storage.k8s.io", "storageclasses"), ("", "resourcequotas")}
@@ -67,11 +68,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
         ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
     }
     assert rights("quartermaster-team") == {
-        *(("batch", "jobs", verb) for verb in ("create", "delete", "patch")),
-        ("kubeflow.org", "mpijobs", "create"),
-        ("kubeflow.org", "mpijobs", "delete"),
-        *(("kubeflow.org", "pytorchjobs", verb) for verb in ("create", "delete", "patch")),
-        *(("trainer.kubeflow.org", "trainjobs", verb) for verb in ("create", "delete")),
+        *((*root, verb) for root, verbs in kinds.items() for verb in verbs),
         ("", "pods/log", "get"),
         *(("", "secrets", verb) for verb in ("create", "delete", "get")),
         *(("", "services", verb) for verb in ("create", "delete", "get")),
@@ -86,10 +83,15 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
     }
 
 
+def test_the_rights_of_kinds_are_those_they_declare() -> None:
+    written = (ROOT / "deploy" / "kubernetes" / "10-access.yaml").read_text(encoding="utf-8")
+    assert with_rules(written) == written, "write them anew: make docs"
+
+
 def test_everything_that_is_watched_may_be_watched() -> None:
     needed = {
         (resource.group, resource.plural, verb)
-        for resource in watched_with("kueue")
+        for resource in (*watched_with("kueue"), *WORKLOADS)
         for verb in ("list", "watch")
     }
     assert needed - rights("quartermaster") == set()

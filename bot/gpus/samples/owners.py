@@ -7,14 +7,13 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.cluster.holders import Holder
-from bot.cluster.resources import ROOTS
 from bot.cluster.view import View
 from bot.config import Settings
 from bot.database.upsert import Upsert
 from bot.gpus.nodes import NodePool
 from bot.gpus.samples.holding import controller_of
 from bot.gpus.tables import Series, What
-from bot.training.external.listing import OWNER_LABELS
+from bot.training.external.listing import OWNER_LABELS, root_in
 from bot.training.spec import spec_of
 from bot.training.tables import Run
 
@@ -70,8 +69,7 @@ def of_holder(
     kind, name = controller_of(pod)
     if kind == _REPLICA_SET:
         name = name.rpartition("-")[0] or name
-    roots = (view.get(each, name, pod.namespace) for each in ROOTS if each.kind == kind)
-    root = next((each for each in roots if each is not None), None)
+    root = root_in(view, kind, name, pod.namespace)
     known = root.labels if root else {}
     return Owner(
         What.OTHER,

@@ -7,12 +7,13 @@ from decimal import Decimal
 from operator import is_not
 
 from bot.cluster import labels
-from bot.cluster.resources import ROOTS
+from bot.cluster.objects import ClusterObject
 from bot.cluster.view import View
 from bot.config import Team
 from bot.quotas import Engine
 from bot.quotas.engines.engine import EngineTerms
 from bot.quotas.engines.standing import Blocked, Item
+from bot.training.kinds import ROOTS
 
 # Where people and tools usually note whose work something is.
 OWNER_LABELS = (labels.PERSON, "owner", "user", "app.kubernetes.io/created-by", "created-by")
@@ -61,7 +62,7 @@ class Strangers:
 
     def _uids_of_ours(self, engine: Engine, namespace: str) -> frozenset[str]:
         """The uids of our own objects, to which most workloads of a queue belong."""
-        roots = tuple(engine.queues.view.all(kind, namespace) for kind in ROOTS)
+        roots = tuple(engine.queues.view.all(root.resource, namespace) for root in ROOTS)
         seen, uids = self._ours.get((engine.cluster, namespace), ((), frozenset()))
         if len(seen) != len(roots) or any(map(is_not, seen, roots)):
             uids = frozenset(
@@ -97,6 +98,12 @@ def _is_ours(known: Mapping[str, str], installation: str) -> bool:
 
 def _labels(view: View, item: Item) -> dict[str, str]:
     """The labels of the queued object and of its owner, which take precedence."""
-    roots = (view.get(each, item.name, item.namespace) for each in ROOTS if each.kind == item.kind)
-    root = next((each for each in roots if each is not None), None)
+    root = root_in(view, item.kind, item.name, item.namespace)
     return {**item.labels, **(root.labels if root else {})}
+
+
+def root_in(view: View, kind: str, name: str, namespace: str) -> ClusterObject | None:
+    """The object of that kind and name in the view, if a run can be such an object."""
+    known = (each.resource for each in ROOTS if each.kind == kind)
+    roots = (view.get(resource, name, namespace) for resource in known)
+    return next((each for each in roots if each is not None), None)

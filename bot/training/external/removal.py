@@ -5,12 +5,12 @@ from datetime import datetime
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot.cluster.resources import JOBS, root_named
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import SOON, RowController
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.training.kinds.fate import root_of
+from bot.training.kinds import root_named
+from bot.training.kinds.job import JOB
 from bot.training.tables import REMOVAL, Removal
 
 
@@ -29,11 +29,12 @@ class RemovalController(RowController[Removal]):
     def reconcile(self, row: Removal, now: datetime) -> Step:
         """Takes the next step; an object with another uid is never touched."""
         cluster = self._context.cluster(row.cluster, "the workload is stopped")
-        resource = root_named(row.kind) or JOBS
+        type_ = root_named(row.kind) or JOB
+        resource = type_.resource
         found = cluster.get(resource, row.job_name, row.namespace)
         if found is None or found.uid != row.job_uid:
             return Step(None, lambda session: _end(session, row.id, "Stopped", now))
-        root = root_of(resource, found)
+        root = type_.read(found)
         if root.fate.is_over:
             return Step(None, lambda session: _end(session, row.id, "Had already ended", now))
         if not root.is_leaving:

@@ -1,17 +1,17 @@
-"""The workload kinds: the objects that runs can consist of."""
+"""The workload kinds: the objects that runs can consist of. A kind is one module here."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 
 from bot.cluster import labels
+from bot.cluster.cluster import Workloads
 from bot.cluster.objects import Pod
-from bot.cluster.resources import TRAINJOBS
 from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind
-from bot.training.kinds.job import KEEP_FINISHED_SECONDS, JobKind
-from bot.training.kinds.kind import Dependent, WorkloadKind
+from bot.training.kinds.job import JobKind
+from bot.training.kinds.kind import Dependent, RootType, WorkloadKind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import NcclKind
 from bot.training.kinds.pytorchjob import PyTorchJobKind
@@ -35,6 +35,10 @@ _ALL: tuple[WorkloadKind, ...] = (
 KINDS: Mapping[tuple[str, str], WorkloadKind] = {(kind.name, kind.form): kind for kind in _ALL}
 
 NAMES: tuple[str, ...] = tuple(dict.fromkeys(kind.name for kind in _ALL))
+# What a run can be in a cluster; a quota engine has one Workload for each of them.
+ROOTS: tuple[RootType, ...] = tuple(dict.fromkeys(kind.root for kind in _ALL))
+# The same, for what watches them and asks whether they have ended.
+WORKLOADS: Workloads = {root.resource: root.has_ended for root in ROOTS}
 
 
 def kind_of(spec: RunSpec) -> WorkloadKind:
@@ -54,8 +58,12 @@ def is_known(run: Run) -> bool:
 
 def kept_after_end(run: Run) -> timedelta | None:
     """How long its root is kept after its end; None if the cluster deletes it by itself."""
-    kind = kind_of_run(run)
-    return timedelta(seconds=KEEP_FINISHED_SECONDS) if kind.root is TRAINJOBS else None
+    return kind_of_run(run).root.kept_for
+
+
+def root_named(kind: str) -> RootType | None:
+    """The type of root of that kind, None when a run is never such an object."""
+    return next((each for each in ROOTS if each.kind == kind), None)
 
 
 def dependents_of(run: Run) -> tuple[Dependent, ...]:

@@ -42,10 +42,17 @@ def chosen_nodes(kind: WorkloadKind, nodes: Nodes | None) -> Nodes:
     )
 
 
+def can_scale(name: str) -> bool:
+    """Whether runs of a kind can change the number of their nodes, in one of its forms at least."""
+    return any(RANGE in each.options for each in KINDS.values() if each.name == name)
+
+
 def refuse_unserved(kind: WorkloadKind, cluster: str, view: View) -> None:
     """ConflictError when the cluster is known not to serve the resource of the kind."""
-    if view.store(kind.root).absent:
-        raise ConflictError(f"Cluster {cluster} does not serve {kind.root.plural}.", kind.needs)
+    root = kind.root
+    if view.store(root.resource).absent:
+        said = f"Cluster {cluster} does not serve {root.resource.plural}."
+        raise ConflictError(said, root.needs)
 
 
 def _no_form(name: str, form: str) -> UsageError:

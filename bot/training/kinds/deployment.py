@@ -7,17 +7,16 @@ one after the other, and find each other by the addresses of nodes.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
-from bot.cluster.resources import DEPLOYMENTS, JOBS, Resource
+from bot.cluster.resources import DEPLOYMENTS
 from bot.errors import UsageError
 from bot.training.kinds.indexed import domain, name_service
-from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import ATTEMPTS, JOB, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.mpirun import launch_command, slots
 from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
 from bot.training.kinds.shell import launching, launching_without_ssh, plain, waiting_to_serve
@@ -38,9 +37,8 @@ class DeploymentKind:
 
     name: str = "sync"
     form: str = "deployment"
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", *LAUNCHING, *OPEN_OPTIONS})
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError under a quota engine, and for what two parts on nodes cannot be."""

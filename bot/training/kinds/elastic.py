@@ -3,16 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster.objects import Pod
-from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import JOB
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.launchers import (
     DEEPSPEED,
     MPIRUN,
@@ -46,9 +45,8 @@ class ElasticKind:
 
     name: str = ELASTIC
     form: str = ""
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa", "launcher"})
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError where the command starts processes by ssh, which its pods have not."""

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
-from bot.cluster.resources import INGRESSES, JOBS, SECRETS, SERVICES, Resource
+from bot.cluster.resources import INGRESSES, SECRETS, SERVICES
 from bot.errors import UsageError
 from bot.slack.container_parameters import SecretReference
-from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, JOB, KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.spec import Entrance, RunSpec, spec_of
 from bot.training.tables import Run
@@ -37,9 +36,8 @@ class InteractiveKind:
 
     name: str = SESSIONS
     form: str = ""
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset({"port"})
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError when the token is to come from elsewhere: nobody could then be shown it."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from bot.cluster.objects import Pod
-from bot.cluster.resources import JOBS, Resource
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
-from bot.training.kinds.pods import pod_template, root_metadata
+from bot.cluster.objects import Job, Pod
+from bot.cluster.resources import JOBS
+from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
+from bot.training.kinds.pods import MAIN, pod_template, root_metadata
 from bot.training.kinds.shell import LACKING
+from bot.training.kinds.status import Progress, WorkloadStatus, attempts_of, course_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -29,6 +29,44 @@ LAUNCH_FAILURE_POLICY: Manifest = {
     ]
 }
 
+_ENDS = {"Failed": Progress.FAILED, "Complete": Progress.SUCCEEDED}
+_COMING = {"FailureTarget", "SuccessCriteriaMet"}
+# Reasons that say no more than that pods failed.
+_BARE = frozenset(
+    {"BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"}
+)
+
+
+def _status(job: Job) -> WorkloadStatus:
+    status, spec = job.status, job.spec
+    per_index = spec.backoff_limit_per_index
+    course, said = course_of(status.conditions, _ENDS, _COMING)
+    return WorkloadStatus(
+        course,
+        reason=said.reason,
+        message=said.message,
+        is_bare=said.reason in _BARE,
+        ended_at=status.completion_time or said.last_transition_time,
+        started_at=status.start_time,
+        is_suspended=spec.suspend,
+        is_running=status.ready > 0,
+        failed_pods=status.failed,
+        attempts=attempts_of(job, per_index if per_index is not None else spec.backoff_limit),
+        time_limit_seconds=spec.active_deadline_seconds,
+    )
+
+
+# Of all kinds that need no operator; Kubernetes takes completions only together with parallelism.
+JOB = RootType(
+    resource=JOBS,
+    status=_status,
+    container=MAIN,
+    nodes=NodeCount(
+        lambda job: job.spec.completions,
+        lambda nodes: {"spec": {"completions": nodes, "parallelism": nodes}},
+    ),
+)
+
 
 @dataclass(frozen=True)
 class JobKind:
@@ -36,9 +74,8 @@ class JobKind:
 
     name: str = "job"
     form: str = ""
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset()
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """Nothing: what holds for every kind is all there is."""

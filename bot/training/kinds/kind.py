@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
-from bot.cluster.objects import Pod
+from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import Resource
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
+from bot.errors import ClusterError
+from bot.training.kinds.status import Root, WorkloadStatus
 from bot.training.spec import RunSpec
 from bot.training.tables import Run
 
@@ -59,12 +62,63 @@ class Site:
     team_name: str
 
 
+@dataclass(frozen=True)
+class NodeCount:
+    """How the number of nodes is read from a root, and the merge patch that sets another one."""
+
+    of: Callable[[Any], int | None]
+    patch: Callable[[int], Manifest]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RootType:
+    """What the root of a run can be: a resource, and what is particular to its objects.
+
+    `status` reads an object. `needs` says in sentences what a cluster has to have installed that
+    does not serve the resource; empty if every cluster does. `nodes` is None where the number of
+    nodes is fixed. `container` is the name of the container that runs the program in its pods.
+    `kept_for` is how long the bot keeps an ended one; None if the cluster deletes it by itself.
+    `earlier` is the same object for an operator before the current one, given how the cluster
+    refused that; None if it was refused for another reason. `replaces_workers` is False where a
+    worker that failed is not made again, and the launcher waits for all of them. `unqueued` is
+    what to do instead where Kueue has no integration for it; empty if Kueue has it by default.
+    """
+
+    resource: Resource[Any]
+    status: Callable[[Any], WorkloadStatus]
+    container: str
+    needs: str = ""
+    nodes: NodeCount | None = None
+    kept_for: timedelta | None = None
+    earlier: Callable[[Manifest, ClusterError], Manifest | None] | None = None
+    replaces_workers: bool = True
+    unqueued: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the objects, as their manifests name it."""
+        return self.resource.kind
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What the bot does with the objects in teams' namespaces, in the verbs of RBAC."""
+        return ("create", "delete", *(["patch"] if self.nodes else []))
+
+    def has_ended(self, object_: Any) -> bool:
+        """Whether an object of this resource has ended."""
+        return self.status(object_).is_over
+
+    def read(self, object_: ClusterObject) -> Root:
+        """An object of this resource as the root of a run."""
+        count = self.nodes.of(object_) if self.nodes else None
+        return Root(object_, self.status(object_), count)
+
+
 class WorkloadKind(Protocol):
     """A workload kind, or a form of one.
 
     `name` follows --kind and `form` follows --form, empty for the usual form. `options` are the
-    options of a submission that only some kinds have, and this one does. `needs` says what a
-    cluster has to have installed when it does not serve `root`.
+    options of a submission that only some kinds have, and this one does.
     """
 
     @property
@@ -78,18 +132,13 @@ class WorkloadKind(Protocol):
         ...
 
     @property
-    def root(self) -> Resource[Any]:
-        """What the quota engine manages, and whose fate is the run's."""
+    def root(self) -> RootType:
+        """What the quota engine manages, and whose end is the run's."""
         ...
 
     @property
     def options(self) -> frozenset[str]:
         """The options that it knows beyond those of every kind."""
-        ...
-
-    @property
-    def needs(self) -> str:
-        """What to do where its root is not served, as sentences."""
         ...
 
     def refuse(self, spec: RunSpec, site: Site, /) -> None:

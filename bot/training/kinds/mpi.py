@@ -3,22 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
-from bot.cluster.resources import MPIJOBS, Resource
+from bot.cluster.resources import Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
+from bot.training.kinds.kubeflow import GROUP, KubeflowJob, status_of
 from bot.training.kinds.mpirun import launch_command, refuse_launcher, slots
-from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.pods import MAIN, pod_template, root_metadata
 from bot.training.kinds.security import is_no_root
 from bot.training.kinds.shell import launched_by_operator, serving_only
 from bot.training.kinds.ssh import HOSTFILE, add_keys, hosts_told, keys
+from bot.training.kinds.status import WorkloadStatus, attempts_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -28,6 +29,27 @@ _LAUNCHER_CPU, _LAUNCHER_MEMORY = "1", "2Gi"
 # The operator says where the list is as Open MPI 4 wants it.
 _HOSTFILE_OF_5 = EnvironmentVariable("PRTE_MCA_prte_default_hostfile", HOSTFILE)
 
+# Reasons that say no more than that pods failed.
+_BARE = frozenset({"BackoffLimitExceeded", "MPIJobFailed", "MPIJobEvicted"})
+
+
+def _status(job: KubeflowJob) -> WorkloadStatus:
+    limit = job.spec.run_policy.backoff_limit
+    return status_of(job, bare=_BARE, attempts=attempts_of(job, limit))
+
+
+MPI_JOB = RootType(
+    resource=Resource(GROUP, ("v2beta1",), "mpijobs", "MPIJob", KubeflowJob),
+    status=_status,
+    container=MAIN,
+    needs=(
+        "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1;"
+        " the MPIJob v1 of the training operator is a different resource."
+        " `--kind sync` needs no operator."
+    ),
+    replaces_workers=False,
+)
+
 
 @dataclass(frozen=True)
 class MpiKind:
@@ -35,13 +57,8 @@ class MpiKind:
 
     name: str = "mpi"
     form: str = ""
-    root: Resource[Any] = MPIJOBS
+    root: RootType = MPI_JOB
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher"})
-    needs: str = (
-        "A platform admin has to install the MPI operator, which serves kubeflow.org/v2beta1;"
-        " the MPIJob v1 of the training operator is a different resource."
-        " `--kind sync` needs no operator."
-    )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError for torchrun, and without a command where we have to prepare ssh for it."""

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
-from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import first_pods
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import JOB
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.mpirun import launch_command
 from bot.training.kinds.shell import tested
 from bot.training.kinds.ssh import HOSTFILE
@@ -34,9 +33,8 @@ class NcclKind:
 
     name: str = "nccl"
     form: str = ""
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset({"nodes", "efa", *OPEN_OPTIONS})
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError for a part of a GPU: a rank has a whole one."""

@@ -12,10 +12,11 @@ from bot.slack.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
 from bot.training.kinds.security import secure
 from bot.training.kinds.volumes import mounts_of
-from bot.training.pods import MAIN
 from bot.training.spec import SHM_PATH, RunSpec, spec_of
 from bot.training.tables import Run
 
+# The container with the program, where no operator wants another name.
+MAIN = "main"
 LONGEST_SLUG = 30
 _UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
 from bot.cluster.objects import Pod
-from bot.cluster.resources import PYTORCHJOBS, Resource
+from bot.cluster.resources import Resource
 from bot.training.kinds.elastic import (
     ATTEMPTS,
     ELASTIC,
@@ -18,11 +17,37 @@ from bot.training.kinds.elastic import (
     refuse_launcher,
 )
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
+from bot.training.kinds.kubeflow import GROUP, KubeflowJob, status_of
 from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.pods import PYTORCH
+from bot.training.kinds.status import WorkloadStatus
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
+
+# The operator looks for a container of this name.
+_PROGRAM = "pytorch"
+_BARE = frozenset({"BackoffLimitExceeded", "PyTorchJobFailed"})
+
+
+def _status(job: KubeflowJob) -> WorkloadStatus:
+    # Its backoffLimit counts containers that start again, not attempts.
+    return status_of(job, bare=_BARE)
+
+
+PYTORCH_JOB = RootType(
+    resource=Resource(GROUP, ("v1",), "pytorchjobs", "PyTorchJob", KubeflowJob),
+    status=_status,
+    container=_PROGRAM,
+    needs=(
+        "A platform admin has to install the training operator, which serves kubeflow.org/v1."
+        " Without `--form` the run needs no operator."
+    ),
+    nodes=NodeCount(
+        lambda job: job.spec.workers,
+        lambda nodes: {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": nodes}}}},
+    ),
+    unqueued="Without `--form`, the run is a Job, which Kueue manages.",
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +56,8 @@ class PyTorchJobKind:
 
     name: str = ELASTIC
     form: str = "pytorchjob"
-    root: Resource[Any] = PYTORCHJOBS
+    root: RootType = PYTORCH_JOB
     options: frozenset[str] = frozenset({"nodes", "range", "processes", "efa", "launcher"})
-    needs: str = (
-        "A platform admin has to install the training operator, which serves kubeflow.org/v1."
-        " Without `--form` the run needs no operator."
-    )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError where the command starts processes by ssh, which its pods have not."""
@@ -93,8 +114,7 @@ def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
     # The operator warns of one that is not its own.
     del template["spec"]["restartPolicy"]
     (container,) = template["spec"]["containers"]
-    # The operator looks for a container of this name.
-    container["name"] = PYTORCH
+    container["name"] = _PROGRAM
     index = {"fieldPath": f"metadata.labels['{labels.REPLICA_INDEX}']"}
     container["env"].append({"name": "QUARTERMASTER_INDEX", "valueFrom": {"fieldRef": index}})
     return template

@@ -7,12 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from bot.cluster.objects import Pod
-from bot.cluster.resources import JOBS, Resource
 from bot.errors import UsageError
 from bot.slack.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, indexed_job, name_service
-from bot.training.kinds.job import ATTEMPTS
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import ATTEMPTS, JOB
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.mpirun import launch_command, refuse_launcher
 from bot.training.kinds.pods import pod_template, root_metadata
 from bot.training.kinds.shell import serving, with_own_workers
@@ -31,9 +30,8 @@ class SyncKind:
 
     name: str = "sync"
     form: str = ""
-    root: Resource[Any] = JOBS
+    root: RootType = JOB
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", *LAUNCHING, *OPEN_OPTIONS})
-    needs: str = ""
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """UsageError without a command, or for torchrun: the image's own is not known here."""

@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
 
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
-from bot.cluster.resources import TRAINJOBS, Resource
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart, Pod
+from bot.cluster.resources import Resource
 from bot.errors import ClusterError, ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
 from bot.training.kinds.indexed import first_pods
-from bot.training.kinds.kind import Dependent, Manifest, PodSet, Site
+from bot.training.kinds.job import KEEP_FINISHED_SECONDS
+from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.status import Progress, WorkloadStatus, course_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
-PATCHES = "runtimePatches"
+_PATCHES = "runtimePatches"
 RUNTIME = "torch-distributed"
 # What the runtime calls its Job, and the container in that.
 _NODE = "node"
@@ -28,6 +30,94 @@ _RESERVED = frozenset(
 # What a patch may say of that container.
 _OWN = ("volumeMounts", "securityContext")
 
+_ENDS = {"Failed": Progress.FAILED, "Complete": Progress.SUCCEEDED}
+# Reasons of its JobSet that say no more than that pods failed.
+_BARE = frozenset({"FailedJobs", "ReachedMaxRestarts"})
+
+
+class TrainJobSpec(ObjectPart, frozen=True, kw_only=True):
+    """What a TrainJob wants."""
+
+    suspend: bool = False
+    active_deadline_seconds: int | None = None
+
+
+class ChildJobStatus(ObjectPart, frozen=True, kw_only=True):
+    """How far one group of a TrainJob's Jobs is."""
+
+    name: str = ""
+    ready: int = 0
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
+class TrainJobStatus(ObjectPart, frozen=True, kw_only=True):
+    """How far a TrainJob is; no condition says that it runs."""
+
+    conditions: tuple[Condition, ...] = ()
+    jobs_status: tuple[ChildJobStatus, ...] = ()
+
+
+class TrainJob(ClusterObject, frozen=True, kw_only=True):
+    """A TrainJob of Kubeflow Trainer."""
+
+    spec: TrainJobSpec = TrainJobSpec()
+    status: TrainJobStatus = TrainJobStatus()
+
+
+def _status(job: TrainJob) -> WorkloadStatus:
+    status, spec = job.status, job.spec
+    course, said = course_of(status.conditions, _ENDS)
+    return WorkloadStatus(
+        course,
+        reason=said.reason,
+        message=said.message,
+        is_bare=said.reason in _BARE,
+        ended_at=said.last_transition_time,
+        is_suspended=spec.suspend,
+        is_running=any(each.ready for each in status.jobs_status),
+        failed_pods=sum(each.failed for each in status.jobs_status),
+        time_limit_seconds=spec.active_deadline_seconds,
+    )
+
+
+def earlier(manifest: Manifest, refusal: ClusterError) -> Manifest | None:
+    """The same TrainJob as Kubeflow Trainer 2.1 has it; None if another one refused it.
+
+    2.1 knows no time limit either. ClusterError where it must not be root: 2.1 cannot say so of
+    its pods.
+    """
+    if refusal.reason != "BadRequest" or _PATCHES not in refusal.message:
+        return None
+    spec = {
+        k: v for k, v in manifest["spec"].items() if k not in {_PATCHES, "activeDeadlineSeconds"}
+    }
+    (patch,) = manifest["spec"][_PATCHES]
+    (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    if "securityContext" in job["template"]["spec"]["template"]["spec"]:
+        raise ClusterError(
+            "Kubeflow Trainer 2.1 cannot set the user that the pods of a TrainJob run as.",
+            "A platform admin has to install 2.2, or let the team run as root:"
+            " `admission.security: baseline`. Without `--form` the run needs no operator.",
+            reason="Invalid",
+        )
+    override = {"targetJobs": [{"name": job["name"]}], **job["template"]["spec"]["template"]}
+    return manifest | {"spec": spec | {"podTemplateOverrides": [override]}}
+
+
+TRAIN_JOB = RootType(
+    resource=Resource("trainer.kubeflow.org", ("v1alpha1",), "trainjobs", "TrainJob", TrainJob),
+    status=_status,
+    container=_NODE,
+    needs=(
+        "A platform admin has to install Kubeflow Trainer 2.1 or newer, which serves"
+        " trainer.kubeflow.org/v1alpha1. Without `--form` the run needs no operator."
+    ),
+    kept_for=timedelta(seconds=KEEP_FINISHED_SECONDS),
+    earlier=earlier,
+)
+
 
 @dataclass(frozen=True)
 class TrainJobKind:
@@ -35,12 +125,8 @@ class TrainJobKind:
 
     name: str = ELASTIC
     form: str = "trainjob"
-    root: Resource[Any] = TRAINJOBS
+    root: RootType = TRAIN_JOB
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", "launcher"})
-    needs: str = (
-        "A platform admin has to install Kubeflow Trainer 2.1 or newer, which serves"
-        " trainer.kubeflow.org/v1alpha1. Without `--form` the run needs no operator."
-    )
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
         """ConflictError under KAI, whose scheduler a TrainJob has no field to name.
@@ -84,12 +170,12 @@ class TrainJobKind:
         body: Manifest = {
             "suspend": True,
             "runtimeRef": {
-                "apiGroup": TRAINJOBS.group,
+                "apiGroup": TRAIN_JOB.resource.group,
                 "kind": "ClusterTrainingRuntime",
                 "name": RUNTIME,
             },
             "trainer": trainer,
-            PATCHES: [_patch(template)],
+            _PATCHES: [_patch(template)],
         }
         if spec.time_limit_seconds is not None:
             body["activeDeadlineSeconds"] = spec.time_limit_seconds
@@ -103,27 +189,6 @@ class TrainJobKind:
     def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The first node."""
         return first_pods(pods)
-
-
-def as_before(manifest: Manifest) -> Manifest:
-    """The same TrainJob as Kubeflow Trainer 2.1 has it, which knows no time limit either.
-
-    ClusterError where it must not be root: 2.1 cannot say so of its pods.
-    """
-    spec = {
-        k: v for k, v in manifest["spec"].items() if k not in {PATCHES, "activeDeadlineSeconds"}
-    }
-    (patch,) = manifest["spec"][PATCHES]
-    (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
-    if "securityContext" in job["template"]["spec"]["template"]["spec"]:
-        raise ClusterError(
-            "Kubeflow Trainer 2.1 cannot set the user that the pods of a TrainJob run as.",
-            "A platform admin has to install 2.2, or let the team run as root:"
-            " `admission.security: baseline`. Without `--form` the run needs no operator.",
-            reason="Invalid",
-        )
-    override = {"targetJobs": [{"name": job["name"]}], **job["template"]["spec"]["template"]}
-    return manifest | {"spec": spec | {"podTemplateOverrides": [override]}}
 
 
 def _patch(template: Manifest) -> Manifest:

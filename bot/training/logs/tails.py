@@ -15,7 +15,8 @@ from bot.cluster.objects import Pod
 from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
 from bot.masking import mask_lines
-from bot.training.pods import MAIN, exit_of, newest, part_of, program_of
+from bot.training.kinds.pods import MAIN
+from bot.training.pods import exit_of, newest, part_of, program_of
 from bot.training.state import has_ended, has_started
 from bot.training.tables import KEPT_LINES, KeptLog
 

@@ -1,21 +1,18 @@
 """Executes one decision: creates or deletes one object of a run, by its name or uid."""
 
 from dataclasses import replace
-from typing import Any
 
 from bot.cluster.answers import MISSING
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject
-from bot.cluster.resources import TRAINJOBS, Resource
 from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.engines.manifests import templates
 from bot.reconcile.decisions import Create
 from bot.training.kinds import kind_of_run
-from bot.training.kinds.fate import Root, root_of, with_nodes
-from bot.training.kinds.kind import Dependent, Manifest
+from bot.training.kinds.kind import Dependent, Manifest, RootType
 from bot.training.kinds.pods import owner_labels
-from bot.training.kinds.trainjob import PATCHES, as_before
+from bot.training.kinds.status import Root
 from bot.training.mishaps import over_quota
 from bot.training.queueing import queueing_of
 from bot.training.runs.decide import (
@@ -40,7 +37,7 @@ def act(
     cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Decision
 ) -> tuple[Decision, RunObserved]:
     """Executes a decision and returns what to record; ClusterError when it has to be retried."""
-    root = kind_of_run(run).root
+    root = kind_of_run(run).root.resource
     match decision:
         case Create():
             return _create(cluster, engine, run, seen)
@@ -69,37 +66,47 @@ def _create(
         state = State(RunPhase.FAILED, reason=refusal.message, advice=refusal.hint)
         return End(state), seen
     kind = kind_of_run(run)
+    root = kind.root
     manifest = engine.runs.apply_queueing(
         kind.manifest(run, cluster.installation), queueing_of(run)
     )
     try:
-        unmanaged = engine.runs.leaves_alone(kind.root, manifest, run.namespace)
+        unmanaged = _unmanaged(engine, root, manifest, run.namespace)
         if unmanaged:
             return End(State(RunPhase.UNMANAGED, reason=unmanaged)), seen
-        made = _make(cluster, kind.root, manifest, run.namespace)
+        made = _make(cluster, root, manifest, run.namespace)
     except ClusterError as error:
         if error.reason == "AlreadyExists":
             return Await(), seen
         if not _is_end(error):
             raise _in_words(error) from error
-        advice = kind.needs if error.reason == "NotServed" else error.hint
+        advice = root.needs if error.reason == "NotServed" else error.hint
         return End(State(RunPhase.FAILED, reason=error.message, advice=advice)), seen
-    return UpdateStatus(State(RunPhase.PENDING)), RunObserved(root_of(kind.root, made))
+    return UpdateStatus(State(RunPhase.PENDING)), RunObserved(root.read(made))
 
 
-def _make(
-    cluster: Cluster, resource: Resource[Any], manifest: Manifest, namespace: str
-) -> ClusterObject:
+def _unmanaged(engine: Engine, root: RootType, manifest: Manifest, namespace: str) -> str:
+    """Why the quota engine would not manage the root; empty if it does so wherever it is."""
+    if not root.unqueued:
+        return ""
+    unmanaged = engine.runs.leaves_alone(root.resource, manifest, namespace)
+    return f"{unmanaged} {root.unqueued}" if unmanaged else ""
+
+
+def _make(cluster: Cluster, root: RootType, manifest: Manifest, namespace: str) -> ClusterObject:
     """Creates the root, in the form of an older operator if it does not know the current one."""
-    if resource is not TRAINJOBS:
-        made: ClusterObject = cluster.create(resource, manifest, namespace)
+    made: ClusterObject
+    if root.earlier is None:
+        made = cluster.create(root.resource, manifest, namespace)
         return made
     try:
-        return cluster.create(TRAINJOBS, manifest, namespace, is_strict=True)
+        made = cluster.create(root.resource, manifest, namespace, is_strict=True)
     except ClusterError as error:
-        if error.reason != "BadRequest" or PATCHES not in error.message:
+        earlier = root.earlier(manifest, error)
+        if earlier is None:
             raise
-    return cluster.create(TRAINJOBS, as_before(manifest), namespace, is_strict=True)
+        made = cluster.create(root.resource, earlier, namespace, is_strict=True)
+    return made
 
 
 def _furnish(
@@ -126,18 +133,19 @@ def _scale(
     cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, decision: Scale
 ) -> tuple[Decision, RunObserved]:
     """Patches the number of nodes of the root; a conflicting change is observed again first."""
-    resource = kind_of_run(run).root
+    type_ = kind_of_run(run).root
+    resource = type_.resource
     found = cluster.get(resource, run.job_name, run.namespace)
     if found is None or seen.root is None or found.uid != seen.root.uid:
         return Await(), seen
-    root = root_of(resource, found)
+    root = type_.read(found)
     refusal = "" if root.fate.is_suspended else engine.runs.fixed(resource, found)
     if refusal:
         return replace(decision, refusal=refusal), seen
-    if root.nodes == decision.nodes:
+    if root.nodes == decision.nodes or type_.nodes is None:
         return decision, replace(seen, root=root)
     guard = {"uid": found.uid, "resourceVersion": found.metadata.resource_version}
-    body = {"metadata": guard, **with_nodes(resource, decision.nodes)}
+    body = {"metadata": guard, **type_.nodes.patch(decision.nodes)}
     try:
         changed = cluster.patch_merge(resource, run.job_name, body, run.namespace)
     except ClusterError as error:
@@ -146,7 +154,7 @@ def _scale(
         if not _is_end(error):
             raise
         return replace(decision, refusal=error.message), seen
-    return decision, replace(seen, root=root_of(resource, changed))
+    return decision, replace(seen, root=type_.read(changed))
 
 
 def _is_end(error: ClusterError) -> bool:
@@ -172,7 +180,7 @@ def _metadata(cluster: Cluster, run: Run, root: Root | None, dependent: Dependen
     }
     if root is None or dependent.is_first:
         return metadata
-    resource = kind_of_run(run).root
+    resource = kind_of_run(run).root.resource
     owner = {
         "apiVersion": f"{resource.group}/{resource.versions[0]}",
         "kind": resource.kind,

@@ -5,14 +5,13 @@ from datetime import datetime, timedelta
 
 from bot.cluster import labels
 from bot.cluster.objects import ClusterObject, Pod
-from bot.cluster.resources import MPIJOBS
 from bot.datasets.caches import using
 from bot.quotas.engines.standing import AdmissionState
 from bot.reconcile.decisions import Create, Wait
 from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
-from bot.training.kinds.fate import Progress, Root, WorkloadStatus
 from bot.training.kinds.kind import Dependent
+from bot.training.kinds.status import Progress, Root, WorkloadStatus
 from bot.training.mishaps import FINE, FailureReason, of_deadline
 from bot.training.pods import LAUNCHER
 from bot.training.session_time import is_session, is_up
@@ -278,7 +277,7 @@ def _given_up(run: Run, seen: RunObserved, state: State, now: datetime) -> Failu
 def _unlaunched(run: Run, seen: RunObserved, fate: WorkloadStatus) -> FailureReason:
     """Why it never launches: the launcher waits for all workers, and one has failed."""
     is_launched = any(pod.labels.get(labels.ROLE) == LAUNCHER for pod in seen.pods)
-    if kind_of_run(run).root is not MPIJOBS or is_launched:
+    if kind_of_run(run).root.replaces_workers or is_launched:
         return FINE
     cause = cause_of_run(run, seen.pods)
     if cause is None or cause.is_disrupted or not is_lost(cause, run, fate, seen.pods):

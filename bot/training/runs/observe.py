@@ -10,8 +10,8 @@ from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import PODS, Resource
 from bot.quotas.engines.engine import Runs
 from bot.training.kinds import dependents_of, kind_of_run
-from bot.training.kinds.fate import Root, root_of
 from bot.training.kinds.kind import Dependent
+from bot.training.kinds.status import Root
 from bot.training.runs.decide import UNMANAGED_AFTER, DependentObserved, RunObserved, waited
 from bot.training.runs.troubles import loss_of
 from bot.training.state import has_ended
@@ -34,17 +34,18 @@ def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> RunObserve
         loss = loss_of(cluster, pods)
         return RunObserved(root, standing, pods, dependents=dependents, loss=loss)
     standing = runs.standing_live(root.object)
-    unmanaged = runs.unmanaged(kind_of_run(run).root) if standing is None else ""
+    unmanaged = runs.unmanaged(kind_of_run(run).root.resource) if standing is None else ""
     return RunObserved(root, standing, pods, unmanaged=unmanaged, dependents=dependents)
 
 
 def _root(cluster: Cluster, run: Run) -> Root | None:
     """The object of that name; absence, and objects to delete, are confirmed by a live read."""
-    resource = kind_of_run(run).root
+    root = kind_of_run(run).root
+    resource = root.resource
     seen = cluster.view.get(resource, run.job_name, run.namespace)
     if seen is None or run.removing is not None or not _is_fresh(cluster, resource):
         seen = cluster.get(resource, run.job_name, run.namespace)
-    return root_of(resource, seen) if seen is not None else None
+    return root.read(seen) if seen is not None else None
 
 
 def _is_ours(object_: ClusterObject, run: Run, installation: str, uid: str | None = None) -> bool:

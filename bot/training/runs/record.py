@@ -19,7 +19,7 @@ from bot.training.failures import (
     is_last,
     is_lost,
 )
-from bot.training.kinds.fate import WorkloadStatus
+from bot.training.kinds.status import WorkloadStatus
 from bot.training.logs import tails as logs
 from bot.training.logs.results import Reading, progress_of, progress_row, read_log
 from bot.training.logs.tails import Tail

@@ -6,12 +6,13 @@ from typing import Any
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, OwnerReference
-from bot.cluster.resources import POD_GROUPS, PODS, ROOTS, WORKLOADS, Resource, root_resource
+from bot.cluster.resources import POD_GROUPS, PODS, WORKLOADS, Resource
 from bot.cluster.view import Change
 from bot.reconcile.wakeups import Wakeup
+from bot.training.kinds import ROOTS
 from bot.training.tables import KIND, lane
 
-_LABELLED: tuple[Resource[Any], ...] = (*ROOTS, PODS)
+_LABELLED: tuple[Resource[Any], ...] = (*(root.resource for root in ROOTS), PODS)
 _QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)
 
 
@@ -37,7 +38,7 @@ class RunWatchHandler:
     def _root(
         self, cluster: Cluster, owner: OwnerReference, namespace: str
     ) -> ClusterObject | None:
-        resource = root_resource(owner)
+        resource = _root_resource(owner)
         found: ClusterObject | None = (
             cluster.view.get(resource, owner.name, namespace) if resource else None
         )
@@ -48,3 +49,17 @@ class RunWatchHandler:
         if run_id is None or object_.labels.get(labels.INSTALLATION) != cluster.installation:
             return []
         return [Wakeup(KIND, run_id, lane(cluster.name))]
+
+
+def _root_resource(owner: OwnerReference) -> Resource[Any] | None:
+    """The resource of a Workload's owner, None when a run is never such an object."""
+    group, _, version = owner.api_version.rpartition("/")
+    return next(
+        (
+            each
+            for each in (root.resource for root in ROOTS)
+            if each.kind == owner.kind
+            and (not owner.api_version or (each.group == group and version in each.versions))
+        ),
+        None,
+    )

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import is_managed
-from bot.cluster.resources import ROOTS, SECRETS
+from bot.cluster.resources import SECRETS
 from bot.config import ClusterSettings
 from bot.errors import NotAllowedError
+from bot.training.kinds import ROOTS
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 

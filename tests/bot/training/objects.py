@@ -8,10 +8,10 @@ import msgspec
 from bot.cluster.answers import decode
 from bot.cluster.objects import Job, Pod
 from bot.cluster.queues import Workload
-from bot.cluster.resources import JOBS
 from bot.quotas.engines.kueue.runs import standing_of
 from bot.quotas.engines.standing import AdmissionState
-from bot.training.kinds.fate import Root, root_of
+from bot.training.kinds.job import JOB
+from bot.training.kinds.status import Root
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION, START, TEAM_A
 from tests.bot.training.rig import IMAGE
@@ -59,7 +59,7 @@ def root(*conditions: dict[str, Any], suspend: bool = False, **more: Any) -> Roo
     metadata = {"name": "lane-124a67dc90", "namespace": "team-a", "uid": UID, "labels": labels}
     metadata |= more.pop("metadata", {})
     spec = {"suspend": suspend, **more}
-    return root_of(JOBS, _as(Job, {"metadata": metadata, "spec": spec, "status": status}))
+    return JOB.read(_as(Job, {"metadata": metadata, "spec": spec, "status": status}))
 
 
 def workload(

@@ -24,6 +24,7 @@ from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training.external.removal import RemovalController
 from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
+from bot.training.kinds import WORKLOADS
 from bot.training.logs.reads import LogReads
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
@@ -50,6 +51,7 @@ WATCHED = watched_with("kueue")
 
 T = TypeVar("T")
 
+_WATCHED = {**WATCHED, **dict.fromkeys(WORKLOADS, "")}
 IMAGE = "ghcr.io/acme/lane:3.1"
 LIVE_TEAM = {
     "members": {"people": [ALICE]},
@@ -113,7 +115,7 @@ class Rig(Ground):
     def look(self) -> None:
         """Has the view see the cluster as it is, and wakes what that concerns."""
         self.world.settle()
-        changes = [change for watched in WATCHED.items() for change in self.refresh(*watched)]
+        changes = [change for watched in _WATCHED.items() for change in self.refresh(*watched)]
         self.do(lambda session: self._wake(session, changes))
 
     def forget_due(self) -> None:

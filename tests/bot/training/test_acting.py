@@ -5,7 +5,7 @@ from datetime import datetime
 from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.cluster.resources import JOBS, SECRETS, SERVICES
 from bot.reconcile.decisions import Wait
-from bot.training.kinds.fate import root_of
+from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import Dependent
 from bot.training.runs.act import act
 from bot.training.runs.decide import (
@@ -86,7 +86,7 @@ def test_a_companion_belongs_to_its_root(rig: Rig) -> None:
     job = rig.cluster.get(JOBS, row.job_name, "team-a")
     assert job is not None
     furnish = CreateDependent(SECRET)
-    now = RunObserved(root_of(JOBS, job))
+    now = RunObserved(JOB.read(job))
     assert act(rig.cluster, rig.engine, row, now, furnish) == (furnish, now)
     made = rig.world.get("secrets", "lane-ssh", "team-a")
     assert made is not None

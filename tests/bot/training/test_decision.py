@@ -8,11 +8,11 @@ import pytest
 
 from bot.cluster.answers import decode
 from bot.cluster.objects import Pod
-from bot.cluster.operators import KubeflowJob
-from bot.cluster.resources import MPIJOBS
 from bot.reconcile.decisions import Create, Wait
 from bot.training.failures import Failure, failure_row
-from bot.training.kinds.fate import Root, root_of
+from bot.training.kinds.kubeflow import KubeflowJob
+from bot.training.kinds.mpi import MPI_JOB
+from bot.training.kinds.status import Root
 from bot.training.runs.decide import (
     Await,
     Decision,
@@ -201,7 +201,7 @@ def test_time_limits_are_kept_for_jobs_without(
 def mpi_job() -> Root:
     """An MPIJob that may run."""
     body = {"metadata": {"name": "lane-124a67dc90", "namespace": "team-a", "uid": UID}}
-    return root_of(MPIJOBS, decode(msgspec.json.encode(body), KubeflowJob, "Reading"))
+    return MPI_JOB.read(decode(msgspec.json.encode(body), KubeflowJob, "Reading"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from bot.cluster.objects import Pod
 from bot.quotas.engines.standing import AdmissionState
-from bot.training.kinds.fate import Root
+from bot.training.kinds.status import Root
 from bot.training.state import State, state_of
 from bot.training.tables import RunPhase
 from tests.bot.training.objects import condition, pod, root, stamped, standing

@@ -10,7 +10,7 @@ from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Job, has_condition
-from bot.cluster.resources import JOBS, PODS, PVCS, ROOTS
+from bot.cluster.resources import JOBS, PODS, PVCS
 from bot.datasets.caches.evictions import marking
 from bot.datasets.caches.evictions.marking import Parting
 from bot.datasets.caches.finding import lost
@@ -181,8 +181,8 @@ def clear_ended_runs(cluster: Cluster, seen: Collection[Place]) -> None:
 
 
 def _ended_roots(cluster: Cluster, run_id: str) -> Iterator[tuple[Any, Any]]:
-    for resource in ROOTS:
+    for resource, has_ended in cluster.workloads.items():
         for root in cluster.view.labelled(resource, labels.RUN, run_id):
             is_ours = root.labels.get(labels.INSTALLATION) == cluster.installation
-            if is_ours and any(has_condition(root.status.conditions, each) for each in _ENDS):
+            if is_ours and has_ended(root):
                 yield resource, root

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,6 @@ from bot.cluster.resources import (
     JOBS,
     LOCAL_QUEUES,
     PRIORITY_CLASSES,
-    PYTORCHJOBS,
     WORKLOADS,
     Resource,
 )
@@ -24,6 +24,7 @@ from bot.quotas.engines.kueue.conditions import blocked, told_of_checks
 from bot.quotas.engines.kueue.flavors import placement_of
 from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.engines.kueue.workloads import KueueItem
+from bot.quotas.engines.manifests import policy_of
 from bot.quotas.engines.priorities import refuse_priority
 from bot.quotas.engines.standing import AdmissionState, Stand, Taker
 
@@ -112,22 +113,18 @@ class KueueRuns:
         )
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
-        """The sentence that Kueue does not manage such objects, for those not managed by default.
+        """The sentence that Kueue does not manage such objects.
 
         Its webhook suspends what it manages, which a dry run of the creation shows.
         """
-        if root is not PYTORCHJOBS:
-            return ""
-        spec = manifest["spec"]
-        policy = spec["runPolicy"] | {"suspend": False}
-        trial = manifest | {"spec": spec | {"runPolicy": policy}}
+        trial = deepcopy(manifest)
+        policy_of(trial)["suspend"] = False
         made = self._cluster.create(root, trial, namespace, is_trial=True)
-        if made.spec.run_policy.suspend:
+        if getattr(made.spec, "run_policy", made.spec).suspend:
             return ""
         return (
             f"Kueue does not manage {root.kind}s here, so none was created. A platform admin has to"
             f" enable the integration {root.group}/{root.kind.lower()} in Kueue's configuration."
-            " Without `--form`, the run is a Job, which Kueue manages."
         )
 
     def fixed(self, resource: Resource[Any], root: ClusterObject) -> str:

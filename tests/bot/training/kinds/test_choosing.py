@@ -49,7 +49,7 @@ def test_a_form_that_the_kind_lacks_is_refused() -> None:
 
 
 def test_a_cluster_without_the_root_is_named(rig: Rig) -> None:
-    rig.cluster.view.store(JobKind().root).absent = True
+    rig.cluster.view.store(JobKind().root.resource).absent = True
     with pytest.raises(ConflictError) as refused:
         rig.submit()
     assert refused.value.message == "Cluster default does not serve jobs."

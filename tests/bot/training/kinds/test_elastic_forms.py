@@ -8,12 +8,11 @@ from msgspec.structs import replace
 
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
-from bot.errors import UsageError
+from bot.errors import ClusterError, UsageError
 from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
-from bot.training.kinds.fate import with_nodes
 from bot.training.kinds.kind import Site
 from bot.training.kinds.pytorchjob import PyTorchJobKind
-from bot.training.kinds.trainjob import TrainJobKind, as_before
+from bot.training.kinds.trainjob import TrainJobKind, earlier
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from playground.cluster.operators.catalogue import torch_runtime
 from playground.cluster.operators.job_rules import torch_causes
@@ -165,7 +164,10 @@ def test_a_run_becomes_a_train_job() -> None:
 
 
 def test_an_older_trainer_gets_overrides() -> None:
-    spec = as_before(train_job())["spec"]
+    refusal = ClusterError("it says: unknown field spec.runtimePatches", reason="BadRequest")
+    older = earlier(train_job(), refusal)
+    assert older is not None
+    spec = older["spec"]
     assert spec["podTemplateOverrides"] == [{"targetJobs": [{"name": "node"}], **OVERRIDE}]
     assert set(spec) == {"suspend", "runtimeRef", "trainer", "podTemplateOverrides"}
 
@@ -194,9 +196,9 @@ def test_trainers_own_variables_are_refused() -> None:
 
 
 def test_a_patch_changes_the_workers() -> None:
-    assert with_nodes(PyTorchJobKind().root, 2) == {
-        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}
-    }
+    nodes = PyTorchJobKind().root.nodes
+    assert nodes is not None
+    assert nodes.patch(2) == {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}}
 
 
 def test_the_first_of_the_workers_speaks() -> None:

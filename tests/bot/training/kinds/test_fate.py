@@ -7,48 +7,53 @@ import msgspec
 import pytest
 
 from bot.cluster.answers import decode
-from bot.cluster.resources import JOBS, MPIJOBS, PYTORCHJOBS, ROOTS, TRAINJOBS, Resource
-from bot.training.kinds.fate import Progress, WorkloadStatus, root_of
+from bot.training.kinds import ROOTS
+from bot.training.kinds.job import JOB
+from bot.training.kinds.kind import RootType
+from bot.training.kinds.mpi import MPI_JOB
+from bot.training.kinds.pytorchjob import PYTORCH_JOB
+from bot.training.kinds.status import Progress, WorkloadStatus
+from bot.training.kinds.trainjob import TRAIN_JOB
 from tests.bot.training.objects import condition, later, stamp, stamped
 
 ENDED = stamped(minutes=5)
 FAILED = condition("Failed", "BackoffLimitExceeded", "It tried too often")
 BROKEN = WorkloadStatus(
-    Progress.FAILED, "BackoffLimitExceeded", "It tried too often", ended_at=ENDED
+    Progress.FAILED, "BackoffLimitExceeded", "It tried too often", is_bare=True, ended_at=ENDED
 )
 
 
-def fate(resource: Resource[Any], spec: dict[str, Any], status: dict[str, Any]) -> WorkloadStatus:
+def fate(root: RootType, spec: dict[str, Any], status: dict[str, Any]) -> WorkloadStatus:
     body = msgspec.json.encode({"spec": spec, "status": status})
-    return root_of(resource, decode(body, resource.type, "Reading")).fate
+    return root.status(decode(body, root.resource.type, "Reading"))
 
 
 @pytest.mark.parametrize(
-    ("resource", "status", "expected"),
+    ("root", "status", "expected"),
     [
-        (JOBS, {"ready": 1}, WorkloadStatus(is_running=True)),
-        (JOBS, {"active": 2}, WorkloadStatus()),
+        (JOB, {"ready": 1}, WorkloadStatus(is_running=True)),
+        (JOB, {"active": 2}, WorkloadStatus()),
         (
-            JOBS,
+            JOB,
             {"conditions": [condition("SuccessCriteriaMet")]},
             WorkloadStatus(Progress.FINISHING),
         ),
-        (JOBS, {"conditions": [condition("FailureTarget")]}, WorkloadStatus(Progress.FINISHING)),
-        (JOBS, {"conditions": [FAILED], "failed": 3}, replace(BROKEN, failed_pods=3)),
+        (JOB, {"conditions": [condition("FailureTarget")]}, WorkloadStatus(Progress.FINISHING)),
+        (JOB, {"conditions": [FAILED], "failed": 3}, replace(BROKEN, failed_pods=3)),
         (
-            JOBS,
+            JOB,
             {"conditions": [condition("Complete")], "completionTime": stamp(later(minutes=4))},
             WorkloadStatus(Progress.SUCCEEDED, ended_at=stamped(minutes=4)),
         ),
-        (MPIJOBS, {"conditions": [condition("Running")]}, WorkloadStatus(is_running=True)),
-        (MPIJOBS, {"conditions": [condition("Running", status="False")]}, WorkloadStatus()),
+        (MPI_JOB, {"conditions": [condition("Running")]}, WorkloadStatus(is_running=True)),
+        (MPI_JOB, {"conditions": [condition("Running", status="False")]}, WorkloadStatus()),
         (
-            MPIJOBS,
+            MPI_JOB,
             {"conditions": [FAILED], "replicaStatuses": {"Launcher": {"failed": 2}, "Worker": {}}},
             replace(BROKEN, failed_pods=2),
         ),
         (
-            PYTORCHJOBS,
+            PYTORCH_JOB,
             {
                 "conditions": [condition("Running", status="False"), condition("Succeeded")],
                 "startTime": stamp(later(minutes=1)),
@@ -56,36 +61,36 @@ def fate(resource: Resource[Any], spec: dict[str, Any], status: dict[str, Any]) 
             WorkloadStatus(Progress.SUCCEEDED, ended_at=ENDED, started_at=stamped(minutes=1)),
         ),
         (
-            TRAINJOBS,
+            TRAIN_JOB,
             {"jobsStatus": [{"name": "node", "ready": 1}]},
             WorkloadStatus(is_running=True),
         ),
-        (TRAINJOBS, {"conditions": [condition("Suspended", status="False")]}, WorkloadStatus()),
+        (TRAIN_JOB, {"conditions": [condition("Suspended", status="False")]}, WorkloadStatus()),
         (
-            TRAINJOBS,
+            TRAIN_JOB,
             {"conditions": [condition("Complete")]},
             WorkloadStatus(Progress.SUCCEEDED, ended_at=ENDED),
         ),
     ],
 )
 def test_a_root_says_how_it_stands(
-    resource: Resource[Any], status: dict[str, Any], expected: WorkloadStatus
+    root: RootType, status: dict[str, Any], expected: WorkloadStatus
 ) -> None:
-    assert fate(resource, {}, status) == expected
+    assert fate(root, {}, status) == expected
 
 
 @pytest.mark.parametrize(
-    ("resource", "spec"),
+    ("root", "spec"),
     [
-        (JOBS, {"suspend": True, "activeDeadlineSeconds": 60}),
-        (MPIJOBS, {"runPolicy": {"suspend": True, "activeDeadlineSeconds": 60}}),
-        (PYTORCHJOBS, {"runPolicy": {"suspend": True, "activeDeadlineSeconds": 60}}),
-        (TRAINJOBS, {"suspend": True, "activeDeadlineSeconds": 60}),
+        (JOB, {"suspend": True, "activeDeadlineSeconds": 60}),
+        (MPI_JOB, {"runPolicy": {"suspend": True, "activeDeadlineSeconds": 60}}),
+        (PYTORCH_JOB, {"runPolicy": {"suspend": True, "activeDeadlineSeconds": 60}}),
+        (TRAIN_JOB, {"suspend": True, "activeDeadlineSeconds": 60}),
     ],
 )
-def test_a_root_says_what_it_was_told(resource: Resource[Any], spec: dict[str, Any]) -> None:
-    assert fate(resource, spec, {}) == WorkloadStatus(is_suspended=True, time_limit_seconds=60)
+def test_a_root_says_what_it_was_told(root: RootType, spec: dict[str, Any]) -> None:
+    assert fate(root, spec, {}) == WorkloadStatus(is_suspended=True, time_limit_seconds=60)
 
 
 def test_every_root_has_a_fate() -> None:
-    assert [fate(resource, {}, {}) for resource in ROOTS] == [WorkloadStatus()] * len(ROOTS)
+    assert [fate(root, {}, {}) for root in ROOTS] == [WorkloadStatus()] * len(ROOTS)

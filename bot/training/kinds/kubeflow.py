@@ -1,9 +1,13 @@
-"""Objects of training operators, reduced to the fields the bot looks at."""
+"""What jobs of kubeflow.org have in common: their objects and their status."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.cluster.objects import ClusterObject, Condition, ObjectPart
+from bot.cluster.objects import ClusterObject, Condition, ObjectPart, has_condition
+from bot.training.kinds.status import Progress, WorkloadStatus, course_of
+
+GROUP = "kubeflow.org"
+_ENDS = {"Failed": Progress.FAILED, "Succeeded": Progress.SUCCEEDED}
 
 
 class RunPolicy(ObjectPart, frozen=True, kw_only=True):
@@ -57,32 +61,22 @@ class KubeflowJob(ClusterObject, frozen=True, kw_only=True):
     status: KubeflowJobStatus = KubeflowJobStatus()
 
 
-class TrainJobSpec(ObjectPart, frozen=True, kw_only=True):
-    """What a TrainJob wants."""
-
-    suspend: bool = False
-    active_deadline_seconds: int | None = None
-
-
-class ChildJobStatus(ObjectPart, frozen=True, kw_only=True):
-    """How far one group of a TrainJob's Jobs is."""
-
-    name: str = ""
-    ready: int = 0
-    active: int = 0
-    succeeded: int = 0
-    failed: int = 0
-
-
-class TrainJobStatus(ObjectPart, frozen=True, kw_only=True):
-    """How far a TrainJob is; no condition says that it runs."""
-
-    conditions: tuple[Condition, ...] = ()
-    jobs_status: tuple[ChildJobStatus, ...] = ()
-
-
-class TrainJob(ClusterObject, frozen=True, kw_only=True):
-    """A TrainJob of Kubeflow Trainer."""
-
-    spec: TrainJobSpec = TrainJobSpec()
-    status: TrainJobStatus = TrainJobStatus()
+def status_of(
+    job: KubeflowJob, *, bare: frozenset[str], attempts: int | None = None
+) -> WorkloadStatus:
+    """The status of a job; `bare` are reasons that say no more than that pods failed."""
+    status, policy = job.status, job.spec.run_policy
+    course, said = course_of(status.conditions, _ENDS)
+    return WorkloadStatus(
+        course,
+        reason=said.reason,
+        message=said.message,
+        is_bare=said.reason.partition("/")[0] in bare,
+        ended_at=status.completion_time or said.last_transition_time,
+        started_at=status.start_time,
+        is_suspended=policy.suspend,
+        is_running=has_condition(status.conditions, "Running"),
+        failed_pods=sum(each.failed for each in status.replica_statuses.values()),
+        attempts=attempts,
+        time_limit_seconds=policy.active_deadline_seconds,
+    )
