@@ -22,7 +22,12 @@ _GROUPS = (
     "trainer.kubeflow.org",
     "snapshot.storage.k8s.io",
 )
-_ALSO = ("mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org")
+_ALSO = (
+    "mpijobs.kubeflow.org",
+    "pytorchjobs.kubeflow.org",
+    "rayclusters.ray.io",
+    "rayjobs.ray.io",
+)
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 

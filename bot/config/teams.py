@@ -16,7 +16,7 @@ TypeName = Annotated[
     str,
     AfterValidator(TextCheck("a GPU type as /quota status shows it, like h100", _TYPE.fullmatch)),
 ]
-KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl"]
+KindName = Literal["job", "interactive", "mpi", "sync", "elastic", "nccl", "rayjob"]
 OpenKind = Literal["sync", "nccl"]
 _LARGEST_ID = 2**31 - 1
 UserId = Annotated[int, Field(ge=1, le=_LARGEST_ID)]

@@ -166,7 +166,8 @@ def _place(pod: Pod) -> str:
     index = pod.labels.get(labels.INDEX) or pod.metadata.annotations.get(labels.INDEX)
     if index:
         return f"pod {index}"
-    return "a worker" if role == WORKER else ""  # those of a Deployment have no number
+    # Some workers have no number.
+    return {None: "", WORKER: "a worker"}.get(role, f"the {role}")
 
 
 def _number(pod: Pod) -> int | None:

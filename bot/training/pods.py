@@ -44,8 +44,9 @@ def _age(pod: ClusterObject) -> tuple[datetime, str]:
 
 def part_of(pod: Pod | Holder) -> str:
     """Which of a run's pods it is: launcher, worker-1, or 0; empty where it has no number."""
-    if pod.labels.get(labels.ROLE) == LAUNCHER:
-        return LAUNCHER
+    role = pod.labels.get(labels.ROLE, "")
+    if role and role != WORKER:
+        return role
     if index := pod.labels.get(labels.REPLICA_INDEX):
         return f"worker-{index}"
     return pod.labels.get(labels.INDEX) or pod.metadata.annotations.get(labels.INDEX, "")

@@ -163,8 +163,18 @@ def _why_failed(fate: WorkloadStatus, pods: Sequence[Pod], cause: Failure | None
         return mishaps.of_deadline(limit)
     said = f"The cluster reports: {quoted(fate.message or fate.reason or 'it failed')}"
     cause = cause or cause_of(filter(None, map(failure_of, pods)))
+    if fate.is_telling and (cause is None or cause.is_plain):
+        return _as_told(fate, cause)
     if cause is None:
         return FailureReason(said)
     failed = sum(pod.status.phase == "Failed" for pod in pods)
     why = as_mishap(cause, max(fate.failed_pods, failed))
     return why if fate.is_bare else replace(why, said=f"{why.said} {said}")
+
+
+def _as_told(fate: WorkloadStatus, cause: Failure | None) -> FailureReason:
+    """The failure in the words of the root, which knows of it more than pods do."""
+    said = quoted(fate.message)
+    if cause is None:
+        return FailureReason(said)
+    return as_mishap(replace(cause, said=said, place=""), fate.failed_pods)

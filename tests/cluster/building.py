@@ -34,6 +34,11 @@ _MANIFESTS: Mapping[str, tuple[str, ...]] = {
     # training-operator has an MPIJob of its own; a cluster has that one or mpi-operator's.
     "crds/training": (_TRAINING, "manifests/base/crds/kubeflow.org_[!m]*.yaml"),
     "crds/mpi-v1": (_TRAINING, "manifests/base/crds/kubeflow.org_mpijobs.yaml"),
+    "crds/ray": (
+        "github.com/ray-project/kuberay/ray-operator",
+        "config/crd/bases/ray.io_rayclusters.yaml",
+        "config/crd/bases/ray.io_rayjobs.yaml",
+    ),
     "jobset/webhooks": (_JOBSET, "config/components/webhook/manifests.yaml"),
     "trainer/webhooks": (_TRAINER, "manifests/base/webhook/manifests.yaml"),
     "trainer/runtimes": (_TRAINER, "manifests/base/runtimes/torch_distributed.yaml"),

@@ -34,7 +34,7 @@ _DEPLOYED = (
 )
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Those that operators serve are there before Kueue starts, which else takes its time for them.
-_DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training")
+_DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training", "ray")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,13 @@ LOCAL_QUEUES = "localqueues.kueue.x-k8s.io"
 FLAVORS = "resourceflavors.kueue.x-k8s.io"
 ZONE = "topology.kubernetes.io/zone"
 _UNIQUE, _MARK = "quartermaster-test-", {"quartermaster.test/made": "yes"}
-_RUNS = (JOBS, "mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org")
+_RUNS = (
+    JOBS,
+    "mpijobs.kubeflow.org",
+    "pytorchjobs.kubeflow.org",
+    "rayjobs.ray.io",
+    "trainjobs.trainer.kubeflow.org",
+)
 # What a namespace that is kept is cleared of besides.
 _CONTENT = (
     LOCAL_QUEUES,

@@ -15,6 +15,7 @@ from bot.training.kinds.kind import Dependent, RootType, WorkloadKind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import NcclKind
 from bot.training.kinds.pytorchjob import PyTorchJobKind
+from bot.training.kinds.rayjob import RayJobKind
 from bot.training.kinds.sync import SyncKind
 from bot.training.kinds.trainjob import TrainJobKind
 from bot.training.kinds.volumes import volume_dependents
@@ -31,6 +32,7 @@ _ALL: tuple[WorkloadKind, ...] = (
     PyTorchJobKind(),
     TrainJobKind(),
     NcclKind(),
+    RayJobKind(),
 )
 KINDS: Mapping[tuple[str, str], WorkloadKind] = {(kind.name, kind.form): kind for kind in _ALL}
 

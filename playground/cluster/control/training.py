@@ -21,6 +21,7 @@ KEPT_EPOCHS = 200
 OUT_OF_MEMORY = 137
 _EPOCHS = re.compile(r"--epochs[= ](\d+)")
 _SSHD = re.compile(r"""\bsshd"? -D""")
+_RAY_NODE = re.compile(r"\bray start\b")
 _SLEEP = re.compile(r"\bsleep (\d+|infinity)\b")
 
 
@@ -118,7 +119,9 @@ def _rank(pod: Object) -> int:
 
 
 def _serves(pod: Object, words: str) -> bool:
-    """Whether a container only waits for a launcher: a worker that runs an SSH server."""
+    """Whether a container only waits for a launcher: by an SSH server, or as a node of Ray."""
+    if _RAY_NODE.search(words):
+        return True
     index = (pod["metadata"].get("annotations") or {}).get(INDEX)
     return bool(_SSHD.search(words)) and index != "0"
 

@@ -8,6 +8,7 @@ from playground.cluster.kueue.frameworks import (
     KUBEFLOW_PYTORCH,
     Framework,
 )
+from playground.cluster.kueue.rayjobs import RAY
 from playground.cluster.kueue.slices import gate, is_elastic
 from playground.cluster.kueue.trainjobs import train_jobs
 from playground.cluster.kueue.workloads import PRIORITY_LABEL, QUEUE_LABEL
@@ -20,7 +21,7 @@ from playground.cluster.objects.kinds import (
 )
 from playground.cluster.objects.store import Store
 
-FRAMEWORKS = (BATCH_JOB, KUBEFLOW_MPI, KUBEFLOW_PYTORCH)
+FRAMEWORKS = (BATCH_JOB, KUBEFLOW_MPI, KUBEFLOW_PYTORCH, RAY)
 
 
 def frameworks(store: Store) -> tuple[Framework, ...]:

@@ -176,6 +176,8 @@ RUNTIME = _operated(_TRAINER, "trainingruntimes", "TrainingRuntime", _ALPHA)
 CLUSTER_RUNTIME = _operated(
     _TRAINER, "clustertrainingruntimes", "ClusterTrainingRuntime", _ALPHA, namespaced=False
 )
+RAY_JOB = _operated("ray.io", "rayjobs", "RayJob", "v1")
+RAY_CLUSTER = _operated("ray.io", "rayclusters", "RayCluster", "v1")
 VOLUME_REFERENCE = Kind(
     "trident.netapp.io",
     "tridentvolumereferences",

@@ -10,6 +10,8 @@ from playground.cluster.objects.kinds import (
     MPI_JOB,
     OLD_MPI_JOB,
     PYTORCH_JOB,
+    RAY_CLUSTER,
+    RAY_JOB,
     RUNTIME,
     SNAPSHOT_ACTION,
     TRAIN_JOB,
@@ -24,6 +26,8 @@ from playground.cluster.objects.kinds import (
 from playground.cluster.operators.jobset import JobSets
 from playground.cluster.operators.mpi import MpiJobs
 from playground.cluster.operators.pytorch import PyTorchJobs
+from playground.cluster.operators.ray_clusters import RayClusters
+from playground.cluster.operators.ray_jobs import RayJobs
 from playground.cluster.operators.trainer import STEP, TrainJobs
 
 # What an operator itself needs to be there.
@@ -34,6 +38,7 @@ OPERATORS: Mapping[str, Operator] = {
     "jobset": ((JOB_SET,), (JobSets,)),
     "trainer": ((JOB_SET, TRAIN_JOB, RUNTIME, CLUSTER_RUNTIME), (TrainJobs,)),
     "training-operator": ((OLD_MPI_JOB, PYTORCH_JOB), (PyTorchJobs,)),
+    "kuberay": ((RAY_JOB, RAY_CLUSTER), (RayJobs, RayClusters)),
     # What takes them is in playground/cluster/control/snapshots.py.
     "snapshots": ((VOLUME_SNAPSHOT, VOLUME_SNAPSHOT_CLASS, VOLUME_SNAPSHOT_CONTENT), ()),
     # What it does for claims is in playground/cluster/control/trident.py.

@@ -18,13 +18,14 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "elastic", "nodes": 2},
     {"kind": "elastic", "form": "pytorchjob", "nodes": 2},
     {"kind": "elastic", "form": "trainjob", "nodes": 2},
+    {"kind": "rayjob", "nodes": 2},
 ]
 
 
 @pytest.fixture
 def full(rig: Rig) -> Rig:
     """A cluster with every operator."""
-    for operator in ("mpi-operator", "training-operator", "trainer"):
+    for operator in ("mpi-operator", "training-operator", "trainer", "kuberay"):
         rig.world.install(operator)
     manage_pytorch_jobs(rig)
     rig.look()

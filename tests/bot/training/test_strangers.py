@@ -95,11 +95,11 @@ def test_members_may_not_stop_others_work(rig: Rig) -> None:
 def test_other_sorts_of_work_are_left_alone(rig: Rig) -> None:
     theirs(rig)
     with pytest.raises(ConflictError) as error:
-        stop(rig, kind="RayJob")
+        stop(rig, kind="RayService")
     assert (error.value.message, error.value.hint) == (
         (
-            "notebook is a RayJob; only Jobs, MPIJobs, PyTorchJobs, TrainJobs can be stopped from"
-            " here."
+            "notebook is a RayService; only Jobs, MPIJobs, PyTorchJobs, TrainJobs, RayJobs can be"
+            " stopped from here."
         ),
         "Use kubectl in namespace team-a.",
     )

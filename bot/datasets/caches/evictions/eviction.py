@@ -9,7 +9,7 @@ from typing import Any
 from bot.cluster import labels
 from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Job, has_condition
+from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, PODS, PVCS
 from bot.datasets.caches.evictions import marking
 from bot.datasets.caches.evictions.marking import Parting
@@ -27,7 +27,6 @@ from bot.reconcile.frame import SOON, ControllerContext
 _SHARES, _VOLUME, _USERS = timedelta(seconds=10), timedelta(seconds=15), timedelta(minutes=1)
 _PATIENCE = timedelta(minutes=2)
 _RETAIN = "Retain"
-_ENDS = ("Complete", "Succeeded", "Failed")
 
 
 @dataclass(frozen=True)
