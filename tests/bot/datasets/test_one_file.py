@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.datasets.caches.evictions.notices import evict_button
-from bot.datasets.caches.keeping.replies import question
+from bot.datasets.caches.lifecycle.replies import question
 from bot.datasets.caches.reads import Consequence
 from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.answers import Task
