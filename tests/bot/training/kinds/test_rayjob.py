@@ -129,7 +129,7 @@ def ray_cluster() -> dict[str, Any]:
     }
 
 
-def test_a_run_becomes_a_ray_cluster_and_its_submitter() -> None:
+def test_a_run_becomes_a_ray_cluster() -> None:
     launcher = {"cpu": "500m", "memory": "1Gi"}
     assert manifest() == {
         "metadata": {
@@ -159,7 +159,7 @@ def test_it_fits_the_schema_of_kuberay() -> None:
         assert ray_job_fault(made) == ""
 
 
-def test_what_a_shell_would_change_is_in_a_variable() -> None:
+def test_what_shells_change_is_in_a_variable() -> None:
     """Ray's command line makes one text of all words, with quotes only around blanks."""
     command = ("sh", "-c", "echo $((1+1)) 'a  b'; exit 3")
     body = manifest(command=command)["spec"]
