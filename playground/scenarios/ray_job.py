@@ -32,6 +32,14 @@ async def _one_fails(story: Story) -> None:
     broken = await submits(story, alice, "#team-a", "broken", command)
     await is_admitted(story, broken)
     await broken.shows("Failed", "Job entrypoint command failed with exit code 3.")
+    await alice.is_mentioned(
+        "#team-a",
+        "broken failed after",
+        "This was attempt 3.",
+        "RuntimeError: training stopped with exit code 3",
+        thread=broken,
+        broadcast=True,
+    )
 
 
 async def _one_is_stopped(story: Story) -> None:
