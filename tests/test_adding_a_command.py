@@ -14,7 +14,7 @@ from bot.slack.declarations import ButtonTraits, VerbTraits
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "adding-a-command.md"
-COPIED = ("bot", "handlers", "jobs", "playground", "tests", "docs")
+COPIED = ("deploy", "bot", "handlers", "jobs", "playground", "tests", "docs")
 FILES = ("pyproject.toml", "uv.lock", "Makefile", "README.md", "CONTRIBUTING.md")
 # Not on the page: that the row which the guide adds by hand is true.
 ROW = """

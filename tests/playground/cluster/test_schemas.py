@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.playground.cluster.served import JOBS, KUEUE, Served, refusal
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT.parent / "shared" / "references"
+FROM_MODULES = ("rayclusters.ray.io", "rayjobs.ray.io")  # tests/cluster defines them from there
 PUBLISHED = ROOT / "playground" / "cluster" / "objects" / "published.json.gz"
 
 
@@ -27,11 +29,14 @@ def test_every_kind_served_has_a_schema() -> None:
 def test_schemas_are_those_of_their_sources(tmp_path: Path) -> None:
     script, made = ROOT / "scripts" / "published_schemas.py", tmp_path / "made.json.gz"
     subprocess.run([sys.executable, str(script), str(SOURCES), str(made)], check=True)
-    assert read(made) == read(PUBLISHED)
+    kept = read(PUBLISHED)
+    for name in FROM_MODULES:
+        del kept["custom"][name]
+    assert read(made) == kept
 
 
-def read(path: Path) -> object:
-    found: object = json.loads(gzip.decompress(path.read_bytes()))
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return found
 
 
