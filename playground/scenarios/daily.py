@@ -56,9 +56,10 @@ async def _wakes(story: Story, day: date, at: str) -> None:
 
 
 async def _is_told(story: Story, day: date, *, is_week: bool = False) -> Card:
-    """At half past two; on the day on which there is none, an hour later."""
-    at = datetime.combine(day, time(2, 29), ZONE).astimezone(UTC).astimezone(ZONE)
-    await _wakes(story, day, f"{at:%H:%M}")
+    """At half past two; on the day on which there is none, when two becomes three."""
+    wanted = datetime.combine(day, time(2, 30), ZONE)
+    is_there = wanted.astimezone(UTC).astimezone(ZONE).time() == wanted.time()
+    await _wakes(story, day, "02:29" if is_there else "01:59")
     await story.pass_time(2 * _MINUTE)
     if is_week:
         is_as_told(await story.card("#gpu-daily", week_of(day)), day, is_week=True)
