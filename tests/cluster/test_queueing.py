@@ -173,7 +173,7 @@ def test_strict_order_alone_holds_small_jobs_back(queues: Queues, strategy: str)
         queues.runs(team, "small")
         return
     # Admitted, it would be before a Job of another team that comes later.
-    later = queues.team("1", cohort="")
+    later = queues.team("1", cohort="decides-later")
     queues.submit(later, "later", 1)
     queues.runs(later, "later")
     assert queues.gpus(team) == ("2", "0")

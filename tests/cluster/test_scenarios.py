@@ -33,6 +33,7 @@ EXCEPTED = {
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
+    "ray-job": "no KubeRay runs here; test_kinds shows that its objects are accepted",
     "snapshot-runs": "no pod really runs here, so it would read nothing; test_snapshots tells it",
     "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",
     "snapshots-in-place": "no pod really runs here; test_in_place tells it with a played Trident",
