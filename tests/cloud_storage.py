@@ -5,6 +5,7 @@ of an upload begins. Only what the program uses is there; another request gets a
 """
 
 import base64
+import gzip
 import hashlib
 import json
 import threading
@@ -41,11 +42,16 @@ class RefusedError(Exception):
 
 @dataclass
 class Stored:
-    """A generation of an object; a composed one has no MD5."""
+    """A generation of an object; a composed one has no MD5.
+
+    One that `is_gzip` has Content-Encoding: gzip in its metadata, and is served decompressed to who
+    does not accept that encoding.
+    """
 
     content: bytes
     generation: str
     is_composed: bool = False
+    is_gzip: bool = False
 
     def resource(self, name: str) -> dict[str, Any]:
         """The object as the JSON API describes it."""
@@ -110,6 +116,7 @@ class CloudStorage:
         *,
         only_new: bool = False,
         is_composed: bool = False,
+        is_gzip: bool = False,
     ) -> Stored:
         """Stores an object as a new generation."""
         with self.lock:
@@ -118,7 +125,7 @@ class CloudStorage:
                 raise RefusedError(412, "conditionNotMet")
             if found is not None and bucket in self.versioned:
                 self.older[bucket, name, found.generation] = found
-            stored = Stored(content, str(next(self._numbers)), is_composed)
+            stored = Stored(content, str(next(self._numbers)), is_composed, is_gzip)
             self.buckets[bucket][name] = stored
             return stored
 
@@ -370,7 +377,15 @@ class _Handler(BaseHTTPRequestHandler):
             "x-goog-generation": stored.generation,
             "Last-Modified": "Wed, 25 Nov 2026 12:00:00 GMT",
         }
+        if stored.is_gzip and "gzip" not in self.headers.get("Accept-Encoding", ""):
+            self._in_chunks(gzip.decompress(stored.content), headers)
+            return
         span = self.headers.get("Range", "").removeprefix("bytes=")
+        if stored.is_gzip:
+            headers["Content-Encoding"] = "gzip"
+        if stored.is_gzip and not span:
+            self._in_chunks(stored.content, headers)
+            return
         if not span:
             self._answer(200, stored.content, headers)
             return
@@ -379,6 +394,15 @@ class _Handler(BaseHTTPRequestHandler):
         end = min(int(last or size - 1), size - 1)
         headers["Content-Range"] = f"bytes {first}-{end}/{size}"
         self._answer(206, stored.content[int(first) : end + 1], headers)
+
+    def _in_chunks(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Answers without Content-Length; Range is ignored."""
+        self.send_response(200)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
 
     def _json(self, told: Mapping[str, Any], status: int = 200) -> None:
         self._answer(status, json.dumps(told).encode(), {"Content-Type": "application/json"})

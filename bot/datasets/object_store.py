@@ -14,6 +14,7 @@ from bot.errors import StorageError
 
 # One more attempt if the first is not answered.
 _PATIENCE_SECONDS = 0.1
+_TRY_AGAIN = "Try again in a minute."
 
 
 class ObjectStore:
@@ -84,11 +85,13 @@ class ObjectStore:
                 f"A platform admin must check {setting}.credentials.",
             )
         if code:
+            # A request that is wrong stays so: the region or the endpoint is another one.
             said = f"{doing} failed: the store returned {code}."
-            return StorageError(said, "Try again in a minute.")
+            where = f"A platform admin finds them below {setting}."
+            return StorageError(said, f"{error.hint} {where}" if error.hint else _TRY_AGAIN)
         return StorageError(
             f"{doing} failed: the store cannot be reached ({type(error.__cause__).__name__}).",
-            f"Try again in a minute. {setting} sets the endpoint.",
+            f"{_TRY_AGAIN} {setting} sets the endpoint.",
         )
 
 

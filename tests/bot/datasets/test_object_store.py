@@ -9,6 +9,7 @@ from bot.datasets.location import Location
 from bot.datasets.object_store import ObjectStore
 from bot.errors import StorageError
 from playground.loopback import free_port
+from tests.bot.datasets.worker.proxy import Exchange, proxied
 from tests.object_stores import Lake
 
 
@@ -70,3 +71,15 @@ def test_a_store_that_is_down_is_said(lake: Lake) -> None:
         " (NewConnectionError)."
         " Try again in a minute. stores.lake sets the endpoint."
     )
+
+
+def test_another_region_is_said_to_admins(lake: Lake) -> None:
+    def redirects(exchange: Exchange) -> None:
+        exchange.answer(301, "PermanentRedirect")
+
+    with proxied(lake.server.endpoint, before=redirects) as far:
+        assert refusal(store(lake, endpoint=far.endpoint), Location("any", "set/")) == (
+            "Reading s3://any/set/index.json from store lake failed: the store returned"
+            " PermanentRedirect. Check endpoint, region and path_style in the store's settings."
+            " A platform admin finds them below stores.lake."
+        )

@@ -113,6 +113,7 @@ class StoreHttp:
                 timeout=_WRITING_TIME_OUT if body else _TIME_OUT,
                 retries=False,
                 redirect=False,
+                decode_content=False,
             )
         except urllib3.exceptions.SSLError as error:
             raise self._untrusted(error) from error

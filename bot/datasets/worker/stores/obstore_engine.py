@@ -98,6 +98,9 @@ def _translated(error: Exception, key: str) -> Exception:
     words = str(error)
     if isinstance(error, (NotSupportedError, InvalidPathError)) or "parse path" in words:
         return UnfitError(words)
+    # Cloud Storage sends compressed objects in chunks.
+    if "Content-Length Header missing" in words:
+        return UnfitError(words)
     if "non-partial" in words:
         return UnfitError(words, always=True)
     if "InvalidCertificate" in words:

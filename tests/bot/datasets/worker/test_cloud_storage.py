@@ -1,7 +1,9 @@
 """Datasets from, and pushes to, Google Cloud Storage by its own API."""
 
+import gzip
 import http.client
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -43,8 +45,8 @@ class Rig:
     def client(self, endpoint: str | None = None, bucket: str = BUCKET) -> StoreClient:
         return connected(read_settings(self.store(endpoint), "--store"), bucket, 1.0)
 
-    def put(self, key: str, content: bytes, *, is_composed: bool = False) -> None:
-        self.cloud.put(BUCKET, f"set/{key}", content, is_composed=is_composed)
+    def put(self, key: str, content: bytes, **kind: bool) -> None:
+        self.cloud.put(BUCKET, f"set/{key}", content, **kind)
 
     def survey(self, bucket: str = BUCKET) -> End:
         return ended(
@@ -113,6 +115,19 @@ def test_a_cache_is_filled_from_cloud_storage(rig: Rig) -> None:
     assert (filled.code, filled.last["engine"]) == (0, "obstore")
     assert filled.last["verified_by"] == {"md5": 6, "checksum": 1}
     assert rig.files() == SMALL | {"large": large, "composed": b"of two parts"}
+
+
+def test_compressed_objects_are_copied_as_stored(rig: Rig) -> None:
+    stored = {
+        "small.csv": gzip.compress(b"a,b\n" * 1000, mtime=0),
+        "large.bin": gzip.compress(secrets.token_bytes(40 << 20), mtime=0),
+    }
+    for key, content in stored.items():
+        rig.put(key, content, is_gzip=True)
+    rig.put("plain", b"not compressed")
+    filled = rig.fill(rig.survey().last["digest"])
+    assert (filled.code, filled.last["verified_by"]) == (0, {"md5": 3})
+    assert rig.files() == stored | {"plain": b"not compressed"}
 
 
 def test_the_recorded_generation_is_copied(rig: Rig) -> None:

@@ -12,6 +12,8 @@ from bot.datasets.worker.stores.gcs.credentials import Credentials
 from bot.datasets.worker.stores.http import Call
 
 CRC32C: Final = "crc32c="
+# Otherwise objects with Content-Encoding: gzip arrive decompressed, and match no checksum.
+AS_STORED: Final[Mapping[str, str]] = {"Accept-Encoding": "gzip"}
 OF_OBJECT: Final = "name,size,generation,md5Hash,crc32c"
 
 

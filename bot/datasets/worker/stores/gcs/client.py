@@ -14,6 +14,7 @@ from bot.datasets.worker.failures import WorkError, wrong_input
 from bot.datasets.worker.stores.comparing import Kind, has_md5
 from bot.datasets.worker.stores.engine import Engine, Fallback
 from bot.datasets.worker.stores.gcs.api import (
+    AS_STORED,
     CRC32C,
     OF_OBJECT,
     Dialect,
@@ -93,7 +94,8 @@ class GcsClient:
 
     def read(self, key: str) -> bytes:
         """The content of a small object."""
-        return self._http.send(Call("GET", one_object(self._bucket, key, {"alt": "media"}))).body
+        target = one_object(self._bucket, key, {"alt": "media"})
+        return self._http.send(Call("GET", target, headers=AS_STORED)).body
 
     def write(self, key: str, content: bytes) -> None:
         """Writes a small object."""

@@ -8,7 +8,7 @@ from typing_extensions import Buffer
 
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.stores.engine import CHUNK_BYTES, cut
-from bot.datasets.worker.stores.gcs.api import one_object
+from bot.datasets.worker.stores.gcs.api import AS_STORED, one_object
 from bot.datasets.worker.stores.gcs.credentials import Credentials, key_of
 from bot.datasets.worker.stores.gcs.settings import GcsSettings
 from bot.datasets.worker.stores.http import Call, RefusedError, StoreHttp
@@ -44,7 +44,10 @@ def gcs_store(
     return GCSStore(
         bucket,
         config=config,
-        client_options=client_options(where, to_write=to_write),
+        client_options={
+            **client_options(where, to_write=to_write),
+            "default_headers": dict(AS_STORED),
+        },
         retry_config=RETRIES,
         credential_provider=credential,
     )
@@ -64,7 +67,7 @@ def options_of(entry: Entry) -> "GetOptions":
 
 
 class JsonEngine:
-    """Reads by own requests, for keys that obstore refuses."""
+    """Reads by own requests: keys that obstore refuses, and answers without Content-Length."""
 
     name = "json"
 
@@ -82,7 +85,9 @@ class JsonEngine:
         query = {"alt": "media"}
         if entry.version_id is not None:
             query["generation"] = entry.version_id
-        headers = {"Range": f"bytes={first}-{first + size - 1}"} if size < entry.size else {}
+        headers = dict(AS_STORED)
+        if size < entry.size:
+            headers["Range"] = f"bytes={first}-{first + size - 1}"
         target = one_object(self._bucket, self._prefix + entry.key, query)
         try:
             answer = self._http.send_once(Call("GET", target, headers=headers))
