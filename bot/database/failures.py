@@ -5,6 +5,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from bot.errors import DatabaseError
 
 _NOTHING_DONE = "Nothing was done. Try again in a moment."
+_UNKNOWN = "It is unknown whether this was recorded. Check before you repeat it."
 _CONFLICTS = {"40001", "40P01"}
 
 
@@ -18,12 +19,17 @@ def late() -> DatabaseError:
     return DatabaseError("This took too long.", _NOTHING_DONE)
 
 
+def abandoned() -> DatabaseError:
+    """The writer ended while it ran this work."""
+    return DatabaseError("The thread that writes to the database has ended.", _UNKNOWN)
+
+
 def failed(error: SQLAlchemyError) -> DatabaseError:
     """What the driver or SQLAlchemy raised; a lost connection leaves the outcome unknown."""
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return DatabaseError(
             "The database connection was lost.",
-            "It is unknown whether this was recorded. Check before you repeat it.",
+            _UNKNOWN,
         )
     return DatabaseError(f"The database failed ({type(error).__name__}).", _NOTHING_DONE)
 

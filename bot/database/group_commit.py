@@ -84,6 +84,11 @@ class GroupCommit:
             queued.outcome.exception(min(patience, _LOCK_SECONDS) if is_urgent else patience)
         if queued.outcome.cancel():  # it has not begun
             raise failures.busy() if patience else failures.late()
+        while not queued.outcome.done() and self._lives():
+            with suppress(TimeoutError):
+                queued.outcome.exception(_LOCK_SECONDS)
+        if not queued.outcome.done():
+            raise failures.abandoned()
         result: T = queued.outcome.result()
         return result
 
@@ -103,6 +108,9 @@ class GroupCommit:
         for thread in self.threads:
             thread.join()
         self._thread = None
+
+    def _lives(self) -> bool:
+        return any(thread.is_alive for thread in self.threads)
 
     def _queue(self, queued: _Transaction) -> None:
         if self._thread is None:

@@ -1,19 +1,23 @@
 """Writes that wait together are committed together, urgent ones first, or each alone."""
 
+import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlmodel import col, select
 
 from bot.database import schema
 from bot.database.database import Database, Session
+from bot.database.group_commit import GroupCommit
 from bot.errors import ConflictError, DatabaseError
 from bot.reconcile import due
 from bot.reconcile.due import Due
@@ -236,3 +240,22 @@ def test_a_commit_that_fails_is_done_anew(file: Database) -> None:
     first, error, last = together(file, waking("a"), orphan, waking("c"))
     assert (first, str(error), last) == (1, "The database failed (IntegrityError).", 2)
     assert file.read(woken) == ["a", "c"]
+
+
+def test_who_waits_for_a_dead_writer_is_told(file: Database) -> None:
+    def dies(frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_code is GroupCommit._pass.__code__:
+            raise SystemExit
+
+    def work(_session: Session) -> int:
+        sys.settrace(dies)
+        raise OperationalError("", {}, sqlite3.OperationalError("database is locked"))
+
+    with ThreadPoolExecutor(1) as pool:
+        enough = time.monotonic() + PATIENCE_SECONDS
+        said = outcome(pool.submit(file.transaction, work, deadline=enough))
+    assert isinstance(said, DatabaseError)
+    assert (said.message, said.hint) == (
+        "The thread that writes to the database has ended.",
+        "It is unknown whether this was recorded. Check before you repeat it.",
+    )
