@@ -130,6 +130,9 @@ class Workers(Executor):
             raise RuntimeError("it was stopped")
         future: Future[T] = Future()
         self.begin(partial(_into, future, partial(fn, *args, **kwargs)))
+        # The last thread may have ended before this was queued.
+        if self._is_stopped and future.cancel():
+            raise RuntimeError("it was stopped")
         return future
 
     @override

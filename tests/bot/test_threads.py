@@ -4,6 +4,9 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+from typing_extensions import override
+
 from bot.threads import EssentialThread, Workers, troubles
 from tests.bot.slack.desks import Gate, wait_until
 
@@ -87,3 +90,16 @@ def test_workers_finish_what_waits_before_they_end() -> None:
     workers.shutdown()
     assert sorted(done) == [0, 1, 2, 3, 4]
     assert not any(thread.is_alive for thread in workers.threads)
+
+
+def test_work_after_the_last_thread_is_refused() -> None:
+    class Late(Workers):
+        @override
+        def begin(self, work: Callable[[], object]) -> None:
+            self.shutdown()  # all threads end before this work is queued
+            super().begin(work)
+
+    workers = Late("late", 2, limit_seconds=10)
+    workers.start()
+    with pytest.raises(RuntimeError, match="it was stopped"):
+        workers.submit(lambda: None)
