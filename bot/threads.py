@@ -108,7 +108,7 @@ class Workers(Executor):
 
     def __init__(self, name: str, many: int, *, limit_seconds: float) -> None:
         self._waiting: SimpleQueue[Work | None] = SimpleQueue()
-        self._is_stopped = False
+        self._stopped = threading.Event()
         self.threads = tuple(
             EssentialThread(f"{name}-{number}", self._pass, limit_seconds=limit_seconds)
             for number in range(many)
@@ -126,19 +126,19 @@ class Workers(Executor):
     @override
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         """Queues it and returns a future of its result; RuntimeError after a shutdown."""
-        if self._is_stopped:
+        if self._stopped.is_set():
             raise RuntimeError("it was stopped")
         future: Future[T] = Future()
         self.begin(partial(_into, future, partial(fn, *args, **kwargs)))
         # The last thread may have ended before this was queued.
-        if self._is_stopped and future.cancel():
+        if self._stopped.is_set() and future.cancel():
             raise RuntimeError("it was stopped")
         return future
 
     @override
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the threads once what waits is done, or dropped with `cancel_futures`."""
-        self._is_stopped = True
+        self._stopped.set()
         while cancel_futures and self._dropped():
             pass
         self._waiting.put(None)

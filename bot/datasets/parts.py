@@ -7,24 +7,24 @@ from typing_extensions import override
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
 from bot.datasets.caches.card import CacheRenderer
-from bot.datasets.caches.controller import CacheController, CacheWatchHandler
+from bot.datasets.caches.controller import CacheController, cache_changes
 from bot.datasets.caches.evictions.controller import SweepController, UseWatchHandler
 from bot.datasets.caches.lifecycle.service import KeepingService
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
-from bot.datasets.caches.shares.controller import ShareController, ShareWatchHandler
+from bot.datasets.caches.shares.controller import ShareController, share_changes
 from bot.datasets.card import VersionRenderer
 from bot.datasets.leftovers.anf import AnfOrphans
 from bot.datasets.leftovers.controller import OrphanController
 from bot.datasets.leftovers.fsx import FsxOrphans
 from bot.datasets.pushes.card import PushRenderer
-from bot.datasets.pushes.controller import PushController, PushWatchHandler
+from bot.datasets.pushes.controller import PushController, push_changes
 from bot.datasets.pushes.service import PushService
 from bot.datasets.pushes.versions import Makers
 from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.datasets.usage.service import UsageService
-from bot.datasets.versions.controller import SurveyWatchHandler, VersionController
+from bot.datasets.versions.controller import VersionController, survey_changes
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
@@ -71,9 +71,9 @@ class DatasetsArea(Area):
     def watch_handlers(self) -> Sequence[WatchHandler]:
         clusters = self.on.clusters
         return (
-            SurveyWatchHandler(clusters),
-            CacheWatchHandler(clusters),
-            ShareWatchHandler(clusters),
-            PushWatchHandler(clusters),
+            survey_changes(clusters),
+            cache_changes(clusters),
+            share_changes(clusters),
+            push_changes(clusters),
             UseWatchHandler(clusters),
         )

@@ -15,11 +15,12 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
-from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase, lane
+from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase
 from bot.datasets.versions.surveys import new_survey
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import show_card
 from bot.slack.reading import closest
 
@@ -112,7 +113,7 @@ class DatasetService:
         facts = {"name": row.reference} | ({"note": note} if note else {})
         record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
         show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, VERSION, row.id, lane(row.cluster), now)
+        wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
         return row
 
     def remove(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> Dataset:
@@ -241,7 +242,7 @@ class DatasetService:
             live.reason = "A new version was requested in the meantime."
             session.add(live)
             session.flush()
-            wake(session, VERSION, live.id, lane(live.cluster), now)
+            wake(session, VERSION, live.id, cluster_lane(live.cluster), now)
         elif live is not None:
             raise ConflictError(
                 f"<@{live.person}> is already recording {live.reference}.",

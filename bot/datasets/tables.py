@@ -173,11 +173,6 @@ class Version(SQLModel, table=True):
         return Subject(self.workspace_id, VERSION, self.id)
 
 
-def lane(cluster: str) -> str:
-    """The lane of rows whose steps depend on that cluster."""
-    return f"cluster:{cluster}"
-
-
 class PushPhase(StrEnum):
     """How far a push is; the last two are ends."""
 

@@ -30,11 +30,11 @@ from bot.quotas.tables import (
     Mode,
     Override,
     OverridePhase,
-    lane_of,
     subject_of,
 )
 from bot.quotas.wording import change, number
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.rights import EVERYBODY
 from bot.slack.markup import join, person, plain
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
@@ -152,7 +152,7 @@ class QuotaService:
         approval = self._approvals.of(session, OVERRIDE, row.id)
         if row.phase == OverridePhase.ASKED and approval is not None:
             self._approvals.void(session, approval, "revoked before it started", now)
-        wake(session, OVERRIDE, row.id, lane_of(row.cluster), now)
+        wake(session, OVERRIDE, row.id, cluster_lane(row.cluster), now)
         refresh_cards(session, subject_of(row), live=False)
         self._record(session, row, "quota.revoke", caller, now)
         return row
@@ -174,7 +174,7 @@ class QuotaService:
         if theirs:
             quota.baseline = quota.stranger
         quota.last_written, quota.stranger, quota.stopped_because = quota.stranger, None, ""
-        wake(session, QUOTA, quota.id, lane_of(quota.cluster), now)
+        wake(session, QUOTA, quota.id, cluster_lane(quota.cluster), now)
         actor = Actor(quota.workspace_id, caller.person, caller.channel)
         record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)
         return quota
@@ -207,7 +207,7 @@ class QuotaService:
         request = Request(
             subject_kind=OVERRIDE,
             subject_id=row.id,
-            lane=lane_of(row.cluster),
+            lane=cluster_lane(row.cluster),
             policy=policy,
             digest=digest_of(row),
             requester=asker,

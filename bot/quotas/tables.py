@@ -148,8 +148,3 @@ class QuotaAdjustment(SQLModel, table=True):
 def subject_of(row: Override) -> Subject:
     """The subject of messages about this override."""
     return Subject(row.workspace_id, OVERRIDE, row.id)
-
-
-def lane_of(cluster: str) -> str:
-    """The lane in which the steps of a cluster's quotas run."""
-    return f"cluster:{cluster}"

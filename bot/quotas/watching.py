@@ -14,9 +14,9 @@ from bot.quotas.engines.engine import Engine
 from bot.quotas.engines.quota import QuotaAnnotation, decoded
 from bot.quotas.engines.registry import ENGINES
 from bot.quotas.overrides.beginning import managed
-from bot.quotas.tables import QUOTA, ManagedQuota, Override, lane_of
+from bot.quotas.tables import QUOTA, ManagedQuota, Override
 from bot.reconcile.due import wake
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup, cluster_lane
 
 log = structlog.get_logger()
 
@@ -46,7 +46,7 @@ class QueueChanges:
         except DatabaseError as error:
             log.warning("change of a queue not processed", queue=name, error=error.message)
             return []
-        return [Wakeup(QUOTA, row, lane_of(change.cluster)) for row in rows]
+        return [Wakeup(QUOTA, row, cluster_lane(change.cluster)) for row in rows]
 
 
 def recover(session: Session, engine: Engine, workspace_id: str, now: datetime) -> int:
@@ -79,5 +79,5 @@ def _adopt(session: Session, quota: ManagedQuota, note: QuotaAnnotation, now: da
         return False
     quota.baseline, quota.last_written = decoded(note.baseline), decoded(note.value)
     session.add(quota)
-    wake(session, QUOTA, quota.id, lane_of(quota.cluster), now)
+    wake(session, QUOTA, quota.id, cluster_lane(quota.cluster), now)
     return True

@@ -29,6 +29,11 @@ class Wakeup(NamedTuple):
     lane: str
 
 
+def cluster_lane(name: str) -> str:
+    """The lane of rows whose steps depend on that cluster."""
+    return f"cluster:{name}"
+
+
 WatchHandler = Callable[[Change], Iterable[Wakeup]]
 
 

@@ -22,7 +22,7 @@ from bot.snapshots.schedules.service import ScheduleService
 from bot.snapshots.snapshots.card import SnapshotRenderer
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.service import SnapshotService
-from bot.snapshots.watching import SnapshotWatchHandler
+from bot.snapshots.watching import CHANGES
 
 
 class SnapshotsArea(Area):
@@ -59,4 +59,4 @@ class SnapshotsArea(Area):
 
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
-        return (SnapshotWatchHandler(self.on.clusters),)
+        return [make(self.on.clusters) for make in CHANGES]

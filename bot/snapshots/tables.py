@@ -198,11 +198,6 @@ class Restore(SQLModel, table=True):
         return Subject(self.workspace_id, RESTORE, self.id)
 
 
-def lane(cluster: str) -> str:
-    """The lane of a cluster: what the steps of its snapshots depend on."""
-    return f"cluster:{cluster}"
-
-
 class RevertPhase(StrEnum):
     """The phase of a revert; from `done` on it has ended."""
 

@@ -11,13 +11,14 @@ from bot.audit import Actor, record
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
 from bot.quotas import Engine
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.choosing import can_scale
 from bot.training.runs.sizes import is_elastic, is_refused, wanted_nodes
 from bot.training.service import TrainingService
 from bot.training.spec import asked_spec
-from bot.training.tables import KIND, Run, RunIntent, lane
+from bot.training.tables import KIND, Run, RunIntent
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class ScalingService:
         facts = {"name": run.reference, "nodes": str(nodes)}
         record(session, actor, "run.scale", (KIND, run.id), facts, at=now)
         refresh_cards(session, run.subject, live=True)
-        wake(session, KIND, run.id, lane(run.cluster), now)
+        wake(session, KIND, run.id, cluster_lane(run.cluster), now)
         engine = self._engines(run.cluster)
         return Scaled(run, nodes, engine.words.growing if engine and nodes > has else "")
 

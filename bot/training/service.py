@@ -16,6 +16,7 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.quotas import Engine
 from bot.quotas.engines.standing import Item
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.slack.parameters import Reference
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
@@ -54,7 +55,7 @@ from bot.training.submission.new_run import (
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
 from bot.training.submission.own_secrets import refuse_named
 from bot.training.submission.renewing import as_today, differences
-from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, lane, reference
+from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, reference
 
 # Made once: that takes longer than most of what a submission does.
 _USUAL = ClusterSettings()
@@ -189,7 +190,7 @@ class TrainingService:
         session.flush()
         facts = {"job": stranger.name, "uid": stranger.uid, "owner": stranger.owner or "unknown"}
         record(session, _actor(caller), "run.stop_stranger", (REMOVAL, removal.id), facts, at=now)
-        wake(session, REMOVAL, removal.id, lane(removal.cluster), now)
+        wake(session, REMOVAL, removal.id, cluster_lane(removal.cluster), now)
         show_card(session, removal.subject, caller.channel, now, live=False, owner=caller.person)
         return removal
 
@@ -303,7 +304,7 @@ class TrainingService:
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)
         show_card(session, subject, caller.channel, now, live=True, owner=owner)
-        wake(session, KIND, run_id, lane(team.cluster), now)
+        wake(session, KIND, run_id, cluster_lane(team.cluster), now)
         return run
 
     def _site(self, caller: Caller, team: Team, engine: Engine) -> Site:
@@ -321,7 +322,7 @@ class TrainingService:
             facts = {"name": run.reference} | ({"why": why} if why else {})
             record(session, actor, "run.stop", (KIND, run.id), facts, at=now)
             refresh_cards(session, run.subject, live=True)
-        wake(session, KIND, run.id, lane(run.cluster), now)
+        wake(session, KIND, run.id, cluster_lane(run.cluster), now)
         return run
 
     def _team(self, caller: Caller) -> Team:

@@ -334,8 +334,3 @@ class Removal(SQLModel, table=True):
 def reference(name: str, number: int) -> str:
     """The reference of the run of that name and number."""
     return name if number == 1 else f"{name}#{number}"
-
-
-def lane(cluster: str) -> str:
-    """The lane of work queued for the runs of a cluster."""
-    return f"cluster:{cluster}"

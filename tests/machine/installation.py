@@ -10,8 +10,8 @@ from bot.app import Application
 from bot.cluster.labels import DATASET_CACHE, INSTALLATION, MANAGED_BY, MANAGER
 from bot.database.schema import installation
 from bot.datasets.caches.tables import CACHE
-from bot.datasets.tables import lane
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim
 from tests.bot.datasets.caches.rows import add_cached, only_cache
@@ -66,7 +66,7 @@ def cache_dataset(app: Application, cluster: Cluster) -> None:
     def bound(session: Session) -> None:
         cache = only_cache(session)
         cache.claim_uid = made["metadata"]["uid"]
-        wake(session, CACHE, cache.id, lane("default"), now)
+        wake(session, CACHE, cache.id, cluster_lane("default"), now)
 
     cluster.create("namespaces", {"metadata": {"name": "datasets"}})
     body = app.database.transaction(add)

@@ -1,7 +1,7 @@
 """Reconciles caches: creates the PVC and the Job that fills it, and cleans up afterwards."""
 
-from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -10,7 +10,6 @@ from typing_extensions import override
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
-from bot.cluster.view import Change
 from bot.datasets import bounds
 from bot.datasets.caches.decide import (
     CacheObserved,
@@ -35,38 +34,25 @@ from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, ENDS, Cache, CacheIntent, CachePhase
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import Manifest
-from bot.datasets.tables import Version, lane
+from bot.datasets.tables import Version
 from bot.datasets.versions.controller import FIRST_LOOK, places_of
 from bot.errors import NotAllowedError, StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, Reconciler, create_once, note_failure, slower
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.labelled import LabelledObjects
 from bot.slack.messages import refresh_interval
 
 _OVER_QUOTA = "OverQuota"
 # PVCs are watched; this covers changes that a watch missed.
 _LOOK_AT_READY, _LOOK_AT_REST = timedelta(hours=1), timedelta(seconds=15)
 _COPYING = (CachePhase.ASKED, CachePhase.STARTING, CachePhase.FILLING)
-_HEARD = (JOBS, PVCS)
 
 
-class CacheWatchHandler:
-    """Wakes caches when their PVCs or Jobs change, found by our label."""
-
-    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
-        self._clusters = clusters
-
-    def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The cache that the changed object belongs to, if any."""
-        cluster = self._clusters.get(change.cluster)
-        if cluster is None or change.object is None or change.resource not in _HEARD:
-            return ()
-        marks = change.object.labels
-        row_id = marks.get(labels.DATASET_CACHE)
-        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
-            return ()
-        return (Wakeup(CACHE, row_id, lane(cluster.name)),)
+cache_changes = partial(
+    LabelledObjects, kind=CACHE, label=labels.DATASET_CACHE, resources=(JOBS, PVCS)
+)
+"""Wakes caches when their PVCs or Jobs change, found by our label."""
 
 
 class CacheController(Reconciler[Cache, CacheObserved, Decision]):

@@ -12,9 +12,9 @@ from bot.cluster.cluster import Cluster
 from bot.config import CacheClass, Settings
 from bot.datasets.caches.plan import CachePlan
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
-from bot.datasets.tables import lane
 from bot.errors import ConflictError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.markup import Markup, plain
 from bot.volumes.changes import boosting, holds
 from bot.volumes.changes.boost import Coming, foreseen
@@ -69,7 +69,7 @@ class Boosts:
         cache.boost_by, cache.boost_growth_bytes = caller.person, found.plan.growth_bytes
         cache.boost_id = None
         session.add(cache)
-        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+        wake(session, CACHE, cache.id, cluster_lane(cache.cluster), now)
 
     def _foreseen(
         self, session: Session, storage_class: str, size_bytes: int, now: datetime

@@ -9,9 +9,10 @@ from bot.config import Settings
 from bot.datasets import bounds
 from bot.datasets.caches.tables import Cache
 from bot.datasets.location import Location
-from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase, lane
+from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase
 from bot.datasets.versions.surveys import new_survey
 from bot.reconcile.due import Due, wake
+from bot.reconcile.wakeups import cluster_lane
 
 _AT_ONCE = 3
 _IN_USE = timedelta(days=30)
@@ -104,4 +105,4 @@ def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime
     row.manifest = Location.of(datasets.state).below("refreshes", dataset.id).url
     session.add(row)
     session.flush()
-    wake(session, VERSION, row.id, lane(row.cluster), now)
+    wake(session, VERSION, row.id, cluster_lane(row.cluster), now)

@@ -37,9 +37,10 @@ from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
-from bot.datasets.tables import Dataset, Version, lane
+from bot.datasets.tables import Dataset, Version
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards, show_card
 from bot.slack.reading import closest
 from bot.volumes.pools.capacity import pool_rooms
@@ -151,7 +152,7 @@ class CacheService:
                  "bytes": str(cache.capacity_bytes), "teams": ", ".join(teams)}  # fmt: skip
         record(session, _actor(caller), "dataset.cache", (CACHE, cache.id), facts, at=now)
         show_card(session, cache.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+        wake(session, CACHE, cache.id, cluster_lane(cache.cluster), now)
         return CacheFound(cache, teams, is_new=True)
 
     def _join(

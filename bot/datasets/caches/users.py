@@ -12,10 +12,10 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, VOLUMES
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheShare
-from bot.datasets.tables import lane
 from bot.durations import format_duration
 from bot.holds import Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 
 PIN = "pin"
 OVER = frozenset({"Succeeded", "Failed"})
@@ -144,9 +144,9 @@ def wake_holders(session: Session, cache: Cache, now: datetime) -> None:
     """Makes the runs that hold the cache, and its shares, due now."""
     for hold in holds.on(session, CACHE, cache.id, now):
         if hold.subject_kind in _LOOKED_AT:
-            wake(session, hold.subject_kind, hold.subject_id, lane(cache.cluster), now)
+            wake(session, hold.subject_kind, hold.subject_id, cluster_lane(cache.cluster), now)
     shares = select(CacheShare).where(
         col(CacheShare.cache_id) == cache.id, col(CacheShare.ended_at).is_(None)
     )
     for share in session.exec(shares):
-        wake(session, SHARE, share.id, lane(share.cluster), now)
+        wake(session, SHARE, share.id, cluster_lane(share.cluster), now)

@@ -16,10 +16,11 @@ from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan
 from bot.datasets.caches.users import needing
 from bot.datasets.leftovers import idle, notices
 from bot.datasets.leftovers.sources import OrphansFound, OrphanSource, ask
-from bot.datasets.tables import Push, Version, lane
+from bot.datasets.tables import Push, Version
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
 from bot.reconcile.frame import ControllerContext
+from bot.reconcile.wakeups import cluster_lane
 from bot.volumes.records import ClaimPlace, stale, why_it_stays
 
 # A row is written before its objects are created, and cleared after they are deleted.
@@ -37,7 +38,7 @@ def look_for_orphans(settings: Settings, session: Session, now: datetime) -> Non
     """Schedules a search for leftover objects."""
     if settings.datasets is not None:
         cluster = settings.datasets.cluster
-        wake(session, ORPHAN, cluster, lane(cluster), now)
+        wake(session, ORPHAN, cluster, cluster_lane(cluster), now)
 
 
 def present(session: Session, cluster: str) -> Sequence[Orphan]:

@@ -1,8 +1,8 @@
 """Controller of pushes: mounts the source where the keys are, runs a Job, and cleans up."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -11,7 +11,6 @@ from typing_extensions import override
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
-from bot.cluster.view import Change
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
@@ -30,33 +29,18 @@ from bot.datasets.pushes.job import push_job
 from bot.datasets.pushes.observe import observe
 from bot.datasets.pushes.record import PushFindings, Ways, record
 from bot.datasets.pushes.versions import Makers, Versions
-from bot.datasets.tables import PUSH, Push, PushPhase, lane
+from bot.datasets.tables import PUSH, Push, PushPhase
 from bot.datasets.versions.controller import FIRST_LOOK
 from bot.errors import StorageError
 from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.labelled import LabelledObjects
 from bot.slack.messages import refresh_interval
 
-_HEARD = (JOBS, PVCS, SNAPSHOTS)
-
-
-class PushWatchHandler:
-    """Maps changed Jobs, PVCs and snapshots of pushes to their rows, by our label."""
-
-    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
-        self._clusters = clusters
-
-    def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The pushes to reconcile now."""
-        cluster = self._clusters.get(change.cluster)
-        if cluster is None or change.object is None or change.resource not in _HEARD:
-            return ()
-        marks = change.object.labels
-        row_id = marks.get(labels.DATASET_PUSH)
-        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
-            return ()
-        return (Wakeup(PUSH, row_id, lane(cluster.name)),)
+push_changes = partial(
+    LabelledObjects, kind=PUSH, label=labels.DATASET_PUSH, resources=(JOBS, PVCS, SNAPSHOTS)
+)
+"""Maps changed Jobs, PVCs and snapshots of pushes to their rows, by our label."""
 
 
 @dataclass(frozen=True)

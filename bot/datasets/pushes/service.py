@@ -22,10 +22,11 @@ from bot.datasets.location import overlap
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
-from bot.datasets.tables import PUSH, Dataset, Push, PushPhase, lane
+from bot.datasets.tables import PUSH, Dataset, Push, PushPhase
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import show_card
 from bot.volumes.records import ClaimPlace, refuse_stale
 
@@ -100,7 +101,7 @@ class PushService:
         facts |= {"overwrite": "yes"} if push.is_overwriting else {}
         record(session, _actor(caller), "dataset.push", (PUSH, push.id), facts, at=now)
         show_card(session, push.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, PUSH, push.id, lane(push.cluster), now)
+        wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
         return push
 
     def get(self, session: Session, push_id: str) -> Push:
@@ -127,7 +128,7 @@ class PushService:
         session.add(push)
         facts = {"target": push.target}
         record(session, _actor(caller), "dataset.push_stop", (PUSH, push.id), facts, at=now)
-        wake(session, PUSH, push.id, lane(push.cluster), now)
+        wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
         return push
 
     def _refuse_pushed(self, session: Session, target: str) -> None:

@@ -1,7 +1,8 @@
 """Controller of versions: runs a Job that surveys the source and records what it found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlmodel import Session
 from typing_extensions import override
@@ -9,40 +10,27 @@ from typing_extensions import override
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS
-from bot.cluster.view import Change
 from bot.config import Datasets, Settings, Store
 from bot.datasets import bounds
 from bot.datasets.job import survey_job
-from bot.datasets.tables import VERSION, Version, VersionPhase, lane
+from bot.datasets.tables import VERSION, Version, VersionPhase
 from bot.datasets.versions.decide import Decision, SurveyObserved, decide
 from bot.datasets.versions.observe import observe
 from bot.datasets.versions.record import VersionFindings, record
 from bot.errors import StorageError
 from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import SOON, Reconciler, create_once, slower
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.labelled import LabelledObjects
 from bot.slack.messages import refresh_interval
 
 FIRST_LOOK = timedelta(seconds=10)
 """How long after its creation a Job is looked at first, if no watch reports it."""
 
 
-class SurveyWatchHandler:
-    """Maps changed Jobs of surveys to their versions, by our label."""
-
-    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
-        self._clusters = clusters
-
-    def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The versions to reconcile now."""
-        cluster = self._clusters.get(change.cluster)
-        if cluster is None or change.object is None or change.resource is not JOBS:
-            return ()
-        marks = change.object.labels
-        row_id = marks.get(labels.DATASET_VERSION)
-        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
-            return ()
-        return (Wakeup(VERSION, row_id, lane(cluster.name)),)
+survey_changes = partial(
+    LabelledObjects, kind=VERSION, label=labels.DATASET_VERSION, resources=(JOBS,)
+)
+"""Maps changed Jobs of surveys to their versions, by our label."""
 
 
 class VersionController(Reconciler[Version, SurveyObserved, Decision]):

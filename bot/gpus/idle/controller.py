@@ -15,6 +15,7 @@ from bot.gpus.samples.usage import latest, together, use
 from bot.gpus.tables import Sampling
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.training.idle.service import MOST_AT_ONCE, GpuActivity, IdlingService
 from bot.training.kinds import gpus_of
 from bot.training.spec import spec_of
@@ -27,7 +28,7 @@ _SOON = timedelta(seconds=2)
 def look_around(settings: Settings, session: Session, now: datetime) -> None:
     """Makes every cluster due, including those that no longer have a source of GPU metrics."""
     for name in settings.clusters:
-        wake(session, KIND, name, f"cluster:{name}", now)
+        wake(session, KIND, name, cluster_lane(name), now)
 
 
 @dataclass

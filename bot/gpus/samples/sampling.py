@@ -33,6 +33,7 @@ from bot.gpus.tables import What
 from bot.quotas import Engine, Queue
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.training.kinds import gpus_of_pod, is_known
 from bot.training.spec import spec_of
 from bot.training.tables import Run
@@ -65,7 +66,7 @@ class _Site:
 def sample_all(settings: Settings, session: Session, now: datetime) -> None:
     """Makes every cluster due for a sample, and for a query of its metrics if it has a source."""
     for name, cluster in settings.clusters.items():
-        wake(session, KIND, name, f"cluster:{name}", now)
+        wake(session, KIND, name, cluster_lane(name), now)
         if cluster.measures_gpus:
             wake(session, measuring.KIND, name, f"gpu-source:{name}", now)
 

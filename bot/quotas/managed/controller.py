@@ -23,11 +23,11 @@ from bot.quotas.tables import (
     Override,
     OverridePhase,
     QuotaAdjustment,
-    lane_of,
     subject_of,
 )
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 
 # The watch reports changes; this finds those it missed.
@@ -235,7 +235,7 @@ def _settle(session: Session, state: _State, observed: Observed, now: datetime) 
         leg = session.get_one(QuotaAdjustment, seen.id)
         if leg.is_on == seen.is_on and not leg.is_settled:
             leg.is_settled = True
-            wake(session, OVERRIDE, leg.override_id, lane_of(quota.cluster), now)
+            wake(session, OVERRIDE, leg.override_id, cluster_lane(quota.cluster), now)
     # What was switched off since the queue was read still has to be restored.
     if not state.active and not _is_needed(session, quota.id):
         quota.baseline = None

@@ -23,9 +23,9 @@ from bot.quotas.tables import (
     Override,
     OverridePhase,
     QuotaAdjustment,
-    lane_of,
 )
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 
 _NOTHING_TO_GIVE = "It has none to give at present."
 
@@ -157,7 +157,7 @@ def switch_first(session: Session, row: Override, legs: Sequence[Start], now: da
             is_settled=not is_first,
         )
         session.add(leg)
-    wake(session, QUOTA, legs[0].quota.id, lane_of(row.cluster), now)
+    wake(session, QUOTA, legs[0].quota.id, cluster_lane(row.cluster), now)
 
 
 def absorb(session: Session, legs: Sequence[QuotaAdjustment]) -> None:

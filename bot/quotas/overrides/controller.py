@@ -38,13 +38,13 @@ from bot.quotas.tables import (
     Override,
     OverridePhase,
     QuotaAdjustment,
-    lane_of,
     subject_of,
 )
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.decisions import Wait
 from bot.reconcile.due import wake
 from bot.reconcile.frame import ControllerContext, RowController
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 
 _WORTH_SAYING = 3
@@ -153,7 +153,7 @@ class OverrideController(RowController[State]):
             case Apply(position, on):
                 leg = state.legs[position]
                 leg.is_on, leg.is_settled = on, False
-                wake(session, QUOTA, leg.quota_id, lane_of(row.cluster), now)
+                wake(session, QUOTA, leg.quota_id, cluster_lane(row.cluster), now)
             case Become(phase):
                 row.phase = phase
                 self._became(session, state, now)
@@ -180,7 +180,7 @@ class OverrideController(RowController[State]):
         if row.phase not in LIVE:
             row.ended_at = now
             for leg in state.legs:
-                wake(session, QUOTA, leg.quota_id, lane_of(row.cluster), now)
+                wake(session, QUOTA, leg.quota_id, cluster_lane(row.cluster), now)
         match row.phase:
             case OverridePhase.DENIED | OverridePhase.EXPIRED | OverridePhase.FAILED:
                 deciders = self._deciders(session, state.approval) if state.approval else ()

@@ -8,9 +8,10 @@ from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 from bot.snapshots import finding
-from bot.snapshots.tables import RESTORE, Restore, Revert, lane
+from bot.snapshots.tables import RESTORE, Restore, Revert
 
 
 def waiting(session: Session, team: str, name: str) -> Restore | Revert:
@@ -76,5 +77,5 @@ def _cancel(session: Session, row: Restore, person: str, actor: Actor, now: date
     facts = {"pvc": row.claim_name, "from": row.source}
     record(session, actor, "snapshot.cancel", (RESTORE, row.id), facts, at=now)
     refresh_cards(session, row.subject, live=True)
-    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    wake(session, RESTORE, row.id, cluster_lane(row.cluster), now)
     return row

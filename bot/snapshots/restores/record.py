@@ -9,11 +9,12 @@ from bot.masking import hide_secrets
 from bot.reconcile.decisions import Create, Done, Fail, UpdateStatus
 from bot.reconcile.due import wake
 from bot.reconcile.frame import Findings
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 from bot.snapshots import notices
 from bot.snapshots.keepers import release
 from bot.snapshots.restores.decide import Cancelled, Decision, Keep, Ready, RestoreObserved, is_late
-from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot, lane
+from bot.snapshots.tables import RUN, Restore, RestorePhase, Snapshot
 
 RestoreFindings = Findings[Decision, RestoreObserved]
 
@@ -36,7 +37,7 @@ def record(
     if _shown(row) != before:
         refresh_cards(session, row.subject, live=row.is_live)
         if row.run_id is not None:
-            wake(session, RUN, row.run_id, lane(row.cluster), found.now)
+            wake(session, RUN, row.run_id, cluster_lane(row.cluster), found.now)
 
 
 def _apply(

@@ -20,12 +20,13 @@ from bot.datasets.wording import capacity
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots import finding
 from bot.snapshots.classes import READ_ONLY_MANY, access_mode
 from bot.snapshots.examining import in_view, not_theirs
 from bot.snapshots.objects import object_name
-from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, RestorePhase, Revert, Snapshot, lane
+from bot.snapshots.tables import RESTORE, SNAPSHOT, Restore, RestorePhase, Revert, Snapshot
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 
@@ -259,7 +260,7 @@ def _begin(session: Session, caller: Caller, row: Restore, now: datetime) -> Non
     actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
     record(session, actor, f"snapshot.{verb}", (RESTORE, row.id), facts, at=now)
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
-    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    wake(session, RESTORE, row.id, cluster_lane(row.cluster), now)
 
 
 def _other_namespace(
@@ -328,7 +329,7 @@ def begin_clone(session: Session, revert: Revert, now: datetime) -> Restore:
     session.add(row)
     session.flush()
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
-    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    wake(session, RESTORE, row.id, cluster_lane(row.cluster), now)
     return row
 
 
@@ -340,7 +341,7 @@ def cancel_clone(session: Session, revert: Revert, now: datetime) -> None:
     row.cancelled_by, revert.clone = revert.cancelled_by, ""
     session.add(row)
     refresh_cards(session, row.subject, live=True)
-    wake(session, RESTORE, row.id, lane(row.cluster), now)
+    wake(session, RESTORE, row.id, cluster_lane(row.cluster), now)
 
 
 def data_readiness(session: Session, run_id: str) -> DataReadiness:

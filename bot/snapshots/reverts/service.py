@@ -17,12 +17,13 @@ from bot.config import ClusterSettings, Settings
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import show_card
 from bot.snapshots import finding
 from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode
 from bot.snapshots.examining import in_view
 from bot.snapshots.reverts.checks import Target, cannot, hindrance, pods_in_view
-from bot.snapshots.tables import REVERT, SNAPSHOT, Revert, Snapshot, lane
+from bot.snapshots.tables import REVERT, SNAPSHOT, Revert, Snapshot
 from bot.volumes.records import ClaimPlace, refuse_stale
 
 _LATE = "WaitForFirstConsumer"
@@ -84,13 +85,15 @@ class RevertService:
             why=f"The revert of {row.claim_name}", until=None,
         )  # fmt: skip
         holds.take(session, hold)
-        request = Request(REVERT, row.id, lane(row.cluster), POLICY, row.digest, caller, row.why)
+        request = Request(
+            REVERT, row.id, cluster_lane(row.cluster), POLICY, row.digest, caller, row.why
+        )
         self._approvals.ask(session, request, now)
         self._show(session, row, now)
         facts = {"pvc": row.claim_name, "snapshot": row.snapshot, "clone": str(saves)}
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
         record(session, actor, "snapshot.revert", (REVERT, row.id), facts, at=now)
-        wake(session, REVERT, row.id, lane(row.cluster), now)
+        wake(session, REVERT, row.id, cluster_lane(row.cluster), now)
         return row
 
     def get(self, session: Session, row_id: str) -> Revert:
@@ -118,7 +121,7 @@ class RevertService:
         facts = {"pvc": row.claim_name, "snapshot": row.snapshot}
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
         record(session, actor, "snapshot.cancel", (REVERT, row.id), facts, at=now)
-        wake(session, REVERT, row.id, lane(row.cluster), now)
+        wake(session, REVERT, row.id, cluster_lane(row.cluster), now)
         return row
 
     def undecided(self, session: Session) -> Sequence[Revert]:

@@ -9,6 +9,7 @@ from bot.audit import Actor
 from bot.audit import record as audit
 from bot.database.columns import new_id
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 from bot.snapshots.objects import scheduled_name
 from bot.snapshots.schedules import notices as notes
@@ -21,7 +22,7 @@ from bot.snapshots.schedules.decide import (
     Stop,
     Take,
 )
-from bot.snapshots.tables import SCHEDULE, SNAPSHOT, Snapshot, SnapshotSchedule, lane
+from bot.snapshots.tables import SCHEDULE, SNAPSHOT, Snapshot, SnapshotSchedule
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _begin(session: Session, row: SnapshotSchedule, take: Take, now: datetime) -
     )
     session.add(snapshot)
     row.last_id = row_id
-    wake(session, SNAPSHOT, row_id, lane(row.cluster), now)
+    wake(session, SNAPSHOT, row_id, cluster_lane(row.cluster), now)
     facts = {"pvc": row.claim_name, "name": snapshot.name, "slot": take.slot.isoformat()}
     audit(session, _actor(row), "snapshot.create", (SNAPSHOT, row_id), facts, at=now)
 

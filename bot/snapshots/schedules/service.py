@@ -16,13 +16,14 @@ from bot.config import Settings, Team
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.schedule import next_slot
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
 from bot.snapshots.schedules import notices as notes
 from bot.snapshots.schedules.controller import foreign
-from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule, lane
+from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule
 
 USUAL_MOST = 14
 _EXAMPLE = "0 2 * * *"
@@ -212,7 +213,7 @@ class ScheduleService:
             show_card(session, row.subject, row.channel, now, live=False, owner=row.person)
         else:
             refresh_cards(session, row.subject, live=False)
-        wake(session, SCHEDULE, row.id, lane(row.cluster), now)
+        wake(session, SCHEDULE, row.id, cluster_lane(row.cluster), now)
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]
@@ -283,4 +284,4 @@ def on_snapshot_change(session: Session, row: Snapshot, now: datetime) -> None:
     session.add(schedule)
     refresh_cards(session, schedule.subject, live=False)
     if schedule.is_live:
-        wake(session, SCHEDULE, schedule.id, lane(schedule.cluster), now)
+        wake(session, SCHEDULE, schedule.id, cluster_lane(schedule.cluster), now)

@@ -18,6 +18,7 @@ from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.card import Card
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots import finding
@@ -33,7 +34,6 @@ from bot.snapshots.tables import (
     SnapshotIntent,
     SnapshotPhase,
     SnapshotSchedule,
-    lane,
 )
 from bot.volumes.records import ClaimPlace, refuse_stale
 
@@ -244,7 +244,7 @@ def begin(session: Session, row: Snapshot, now: datetime) -> None:
     session.add(row)
     session.flush()
     show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
-    wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
+    wake(session, SNAPSHOT, row.id, cluster_lane(row.cluster), now)
 
 
 def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -> None:
@@ -254,7 +254,7 @@ def mark_deleted(session: Session, row: Snapshot, actor: Actor, now: datetime) -
     facts = {"name": row.name, "pvc": row.claim_name}
     record(session, actor, "snapshot.delete", (SNAPSHOT, row.id), facts, at=now)
     refresh_cards(session, row.subject, live=True)
-    wake(session, SNAPSHOT, row.id, lane(row.cluster), now)
+    wake(session, SNAPSHOT, row.id, cluster_lane(row.cluster), now)
 
 
 def _row(caller: Caller, team: Team, claim: str, plan: SnapshotPlan, now: datetime) -> Snapshot:

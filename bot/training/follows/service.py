@@ -10,8 +10,9 @@ from bot.access import Caller
 from bot.database.forgetting import MOST_ROWS
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Message, show_card
-from bot.training.tables import FOLLOW, LogFollow, Run, lane
+from bot.training.tables import FOLLOW, LogFollow, Run
 
 LASTS = timedelta(minutes=10)
 """How long a log is followed after somebody asked for it last."""
@@ -42,7 +43,7 @@ class FollowService:
         row.until, row.stop_at = now + LASTS, None
         session.add(row)
         show_card(session, row.subject, row.person, now, live=True, owner=row.person)
-        wake(session, FOLLOW, row.id, lane(run.cluster), now)
+        wake(session, FOLLOW, row.id, cluster_lane(run.cluster), now)
         return row
 
     def get(self, session: Session, follow_id: str) -> LogFollow:
@@ -63,7 +64,7 @@ class FollowService:
         if row.ended_at is None and row.stop_at is None:
             row.stop_at = now
             session.add(row)
-            wake(session, FOLLOW, row.id, lane(run.cluster), now)
+            wake(session, FOLLOW, row.id, cluster_lane(run.cluster), now)
         return run
 
     def _begun(self, session: Session, caller: Caller, run: Run, now: datetime) -> LogFollow:

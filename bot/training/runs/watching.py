@@ -8,9 +8,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.objects import ClusterObject, OwnerReference
 from bot.cluster.resources import POD_GROUPS, PODS, WORKLOADS, Resource
 from bot.cluster.view import Change
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup, cluster_lane
 from bot.training.kinds import ROOTS
-from bot.training.tables import KIND, lane
+from bot.training.tables import KIND
 
 _LABELLED: tuple[Resource[Any], ...] = (*(root.resource for root in ROOTS), PODS)
 _QUEUED: tuple[Resource[Any], ...] = (WORKLOADS, POD_GROUPS)
@@ -48,7 +48,7 @@ class RunWatchHandler:
         run_id = object_.labels.get(labels.RUN)
         if run_id is None or object_.labels.get(labels.INSTALLATION) != cluster.installation:
             return []
-        return [Wakeup(KIND, run_id, lane(cluster.name))]
+        return [Wakeup(KIND, run_id, cluster_lane(cluster.name))]
 
 
 def _root_resource(owner: OwnerReference) -> Resource[Any] | None:

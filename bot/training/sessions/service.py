@@ -10,9 +10,10 @@ from bot.audit import Actor, record
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 from bot.training.session_time import is_session, last_moment
-from bot.training.tables import KIND, Run, RunIntent, RunPhase, lane
+from bot.training.tables import KIND, Run, RunIntent, RunPhase
 
 
 class SessionService:
@@ -59,7 +60,7 @@ class SessionService:
         facts = {"name": run.reference, "until": until.isoformat(timespec="minutes")}
         record(session, actor, "run.extend", (KIND, run.id), facts, at=now)
         refresh_cards(session, run.subject, live=True)
-        wake(session, KIND, run.id, lane(run.cluster), now)
+        wake(session, KIND, run.id, cluster_lane(run.cluster), now)
         return run
 
     def _refuse_extending(self, caller: Caller, run: Run) -> None:

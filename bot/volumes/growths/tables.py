@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Index, text
 from sqlmodel import Field, SQLModel
 
 from bot.database.columns import Moment, new_id
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Subject
 
 GROWTH = "anf-growth"
@@ -93,4 +94,4 @@ class Growth(SQLModel, table=True):
     @property
     def lane(self) -> str:
         """What its steps wait for."""
-        return f"cluster:{self.cluster}"
+        return cluster_lane(self.cluster)

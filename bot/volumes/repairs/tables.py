@@ -8,6 +8,7 @@ from sqlalchemy import Index, text
 from sqlmodel import Field, SQLModel
 
 from bot.database.columns import Moment, new_id
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Subject
 
 REPAIR = "anf-repair"
@@ -97,4 +98,4 @@ class Repair(SQLModel, table=True):
     @property
     def lane(self) -> str:
         """The lane that its steps depend on."""
-        return f"cluster:{self.cluster}"
+        return cluster_lane(self.cluster)

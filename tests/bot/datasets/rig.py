@@ -13,7 +13,7 @@ from bot.database.database import Database, Session
 from bot.datasets.card import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
-from bot.datasets.versions.controller import SurveyWatchHandler, VersionController
+from bot.datasets.versions.controller import VersionController, survey_changes
 from bot.people import Person
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -74,7 +74,7 @@ class Rig(Ground):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, SETTINGS)
         self.service = DatasetService(self.settings, self.words)
-        self._watch_handler, self._known = SurveyWatchHandler(self.clusters), dict[str, str]()
+        self._watch_handler, self._known = survey_changes(self.clusters), dict[str, str]()
         self.restart()
         self.do(_introduce)
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})

@@ -36,7 +36,7 @@ from bot.snapshots.snapshots.card import SnapshotRenderer
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.service import SnapshotRequest, SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
-from bot.snapshots.watching import SnapshotWatchHandler
+from bot.snapshots.watching import CHANGES
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN, START, TEAM_A, TEAM_B, Ground, Outside
 from tests.bot.training.rig import LIVE_TEAM
@@ -91,7 +91,7 @@ class Rig(Ground):
         self.snapshots = SnapshotService(self.settings, self.clusters, self.words)
         self.restores = RestoreService(self.settings, self.clusters)
         self.scheduling = ScheduleService(self.settings, self.clusters, self.words)
-        self._watch_handler = SnapshotWatchHandler(self.clusters)
+        self._watch_handlers = [make(self.clusters) for make in CHANGES]
         self.restart()
         self.do(_introduce)
         self.write("monday")
@@ -199,7 +199,7 @@ class Rig(Ground):
 
     def _hear(self, session: Session, changes: Sequence[Change]) -> None:
         for change in changes:
-            for wakeup in self._watch_handler(change):
+            for wakeup in (each for handler in self._watch_handlers for each in handler(change)):
                 due.wake(session, *wakeup, self.clock.now())
 
 

@@ -18,7 +18,7 @@ from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.tables import Restore, Snapshot
-from bot.snapshots.watching import SnapshotWatchHandler
+from bot.snapshots.watching import CHANGES
 from playground.cluster.story import snapshot_class
 from tests.bot.ground import ALICE, Outside
 from tests.bot.training.rig import Rig
@@ -47,7 +47,8 @@ class SnapshotRig(Rig):
 
     @override
     def on_change(self, change: Change) -> Iterable[Wakeup]:
-        return (*super().on_change(change), *SnapshotWatchHandler(self.clusters)(change))
+        known = (each for make in CHANGES for each in make(self.clusters)(change))
+        return (*super().on_change(change), *known)
 
     def train(self, name: str = "lane", **more: Any) -> str:
         """Alice submits a run that keeps the state of imagenet; its id."""

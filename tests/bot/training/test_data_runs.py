@@ -11,6 +11,7 @@ from bot.datasets.caches.tables import CACHE, CacheIntent, CachePhase, SharePhas
 from bot.datasets.tables import Dataset
 from bot.errors import ConflictError, QuartermasterError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.card import Reply
 from bot.slack.container_parameters import DataMount
 from bot.slack.text import as_text
@@ -20,7 +21,7 @@ from bot.training.records.spans import times_of
 from bot.training.runs.card import people_of
 from bot.training.runs.replies import why_card
 from bot.training.spec import asked_spec
-from bot.training.tables import RunPhase, lane
+from bot.training.tables import RunPhase
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.cluster.story import claim
 from playground.ledger import Fault
@@ -49,7 +50,7 @@ def change(rig: Rig, **fields: Any) -> None:
             setattr(cache, name, value)
         now = rig.clock.now()
         for hold in holds.on(session, CACHE, cache.id, now):
-            wake(session, hold.subject_kind, hold.subject_id, lane(cache.cluster), now)
+            wake(session, hold.subject_kind, hold.subject_id, cluster_lane(cache.cluster), now)
 
     rig.do(work)
 

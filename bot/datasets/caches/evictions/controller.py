@@ -15,10 +15,9 @@ from bot.datasets.caches.evictions.claim_usage import look
 from bot.datasets.caches.evictions.sweep import CacheUsage, ready, sweep
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import SWEEP
-from bot.datasets.tables import lane
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.wakeups import Wakeup, cluster_lane
 from bot.volumes.pools.capacity import pool_sums
 
 
@@ -74,7 +73,7 @@ class UseWatchHandler:
         is_news = change.resource is PODS and change.kind in {"added", "deleted"}
         if cluster is None or not is_news or not self._mounts_a_cache(cluster, change.object):
             return ()
-        return (Wakeup(SWEEP, cluster.name, lane(cluster.name)),)
+        return (Wakeup(SWEEP, cluster.name, cluster_lane(cluster.name)),)
 
     def _mounts_a_cache(self, cluster: Cluster, pod: Pod) -> bool:
         for name in pod.spec.claims:

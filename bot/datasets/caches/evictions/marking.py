@@ -15,10 +15,10 @@ from bot.datasets.caches.finding import refuse_lost
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.caches.users import PIN, holding
-from bot.datasets.tables import lane
 from bot.errors import ConflictError
 from bot.holds import Hold
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 
 
@@ -56,7 +56,7 @@ def mark(session: Session, cache: Cache, asked: Mark, now: datetime) -> None:
     facts = {"name": cache.reference, "class": cache.storage_class, "why": asked.why}
     record(session, asked.actor, "dataset.evict", (CACHE, cache.id), facts, at=now)
     refresh_cards(session, cache.subject, live=True)
-    wake(session, CACHE, cache.id, lane(cache.cluster), now)
+    wake(session, CACHE, cache.id, cluster_lane(cache.cluster), now)
 
 
 def refuse_needed(cache: Cache, users: Sequence[str]) -> None:

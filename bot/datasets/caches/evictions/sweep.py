@@ -29,8 +29,8 @@ from bot.datasets.caches.expiry import (
 from bot.datasets.caches.finding import lost
 from bot.datasets.caches.tables import CACHE, SWEEP, Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.users import PIN, said_of
-from bot.datasets.tables import lane
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards
 
 
@@ -47,7 +47,7 @@ def look_through(settings: Settings, session: Session, now: datetime) -> None:
     """Schedules a sweep."""
     datasets = settings.datasets
     if datasets is not None:
-        wake(session, SWEEP, datasets.cluster, lane(datasets.cluster), now)
+        wake(session, SWEEP, datasets.cluster, cluster_lane(datasets.cluster), now)
 
 
 def ready(session: Session, cluster: str) -> Sequence[Cache]:

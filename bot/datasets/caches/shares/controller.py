@@ -1,8 +1,8 @@
 """Reconciles shares: observes the cluster, takes one repeatable step, records the result."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlmodel import Session
 from typing_extensions import override
@@ -10,7 +10,6 @@ from typing_extensions import override
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUMES
-from bot.cluster.view import Change
 from bot.datasets.caches.shares.act import act
 from bot.datasets.caches.shares.decide import (
     Allow,
@@ -27,33 +26,19 @@ from bot.datasets.caches.shares.forms import Form
 from bot.datasets.caches.shares.observe import observe
 from bot.datasets.caches.shares.origin import Origin, origin_of, wake_users
 from bot.datasets.caches.tables import SHARE, CacheShare
-from bot.datasets.tables import lane
 from bot.masking import hide_secrets
 from bot.reconcile.controller import Trouble
 from bot.reconcile.decisions import Done, Fail
 from bot.reconcile.frame import SOON, Findings, Reconciler, slower
-from bot.reconcile.wakeups import Wakeup
+from bot.reconcile.labelled import LabelledObjects
 
 _COPYING, _GOING = timedelta(minutes=1), timedelta(seconds=15)
-_HEARD = (PVCS, VOLUMES)
 
 
-class ShareWatchHandler:
-    """Wakes shares when their PVCs or volumes change, found by our label."""
-
-    def __init__(self, clusters: Mapping[str, Cluster]) -> None:
-        self._clusters = clusters
-
-    def __call__(self, change: Change) -> Iterable[Wakeup]:
-        """The share that the changed object belongs to, if any."""
-        cluster = self._clusters.get(change.cluster)
-        if cluster is None or change.object is None or change.resource not in _HEARD:
-            return ()
-        marks = change.object.labels
-        row_id = marks.get(labels.DATASET_SHARE)
-        if row_id is None or marks.get(labels.INSTALLATION) != cluster.installation:
-            return ()
-        return (Wakeup(SHARE, row_id, lane(cluster.name)),)
+share_changes = partial(
+    LabelledObjects, kind=SHARE, label=labels.DATASET_SHARE, resources=(PVCS, VOLUMES)
+)
+"""Wakes shares when their PVCs or volumes change, found by our label."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from sqlmodel import Session
 from bot.cluster import labels
 from bot.datasets.caches.tables import CACHE, Cache, CachePhase, CacheShare
 from bot.datasets.caches.users import wake_holders
-from bot.datasets.tables import PUSH, Push, lane
+from bot.datasets.tables import PUSH, Push
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ def origin_of(session: Session, share: CacheShare) -> Origin | None:
 def wake_users(session: Session, share: CacheShare, now: datetime, *, is_gone: bool) -> None:
     """Wakes what waits for a share."""
     if share.push_id is not None:
-        wake(session, PUSH, share.push_id, lane(share.cluster), now)
+        wake(session, PUSH, share.push_id, cluster_lane(share.cluster), now)
         return
     cache = session.get_one(Cache, share.cache_id)
     if is_gone:
-        wake(session, CACHE, cache.id, lane(cache.cluster), now)
+        wake(session, CACHE, cache.id, cluster_lane(cache.cluster), now)
     wake_holders(session, cache, now)
 
 

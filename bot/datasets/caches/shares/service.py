@@ -9,9 +9,10 @@ from sqlmodel import Session, col
 from bot.database.columns import new_id
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
 from bot.datasets.job import job_name
-from bot.datasets.tables import Push, lane
+from bot.datasets.tables import Push
 from bot.errors import ConflictError
 from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
 
 
 def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> str:
@@ -26,7 +27,7 @@ def claim_for(session: Session, cache: Cache, namespace: str, now: datetime) -> 
         share = _new(cache, namespace, now)
         session.add(share)
         session.flush()
-        wake(session, SHARE, share.id, lane(share.cluster), now)
+        wake(session, SHARE, share.id, cluster_lane(share.cluster), now)
     elif not share.is_wanted or share.reason:
         why = share.reason or "It is being removed there."
         raise ConflictError(
@@ -50,14 +51,14 @@ def open_for(session: Session, push: Push, now: datetime) -> None:
     )
     session.add(share)
     session.flush()
-    wake(session, SHARE, share.id, lane(share.cluster), now)
+    wake(session, SHARE, share.id, cluster_lane(share.cluster), now)
 
 
 def close(session: Session, share: CacheShare, now: datetime) -> None:
     """Requests the removal of a share."""
     share.is_wanted = False
     session.add(share)
-    wake(session, SHARE, share.id, lane(share.cluster), now)
+    wake(session, SHARE, share.id, cluster_lane(share.cluster), now)
 
 
 def live(session: Session, cache_id: str) -> Sequence[CacheShare]:

@@ -12,7 +12,7 @@ from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.datasets.caches.card import CacheRenderer
-from bot.datasets.caches.controller import CacheController, CacheWatchHandler
+from bot.datasets.caches.controller import CacheController, cache_changes
 from bot.datasets.caches.plan import CacheRequest
 from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import Cache
@@ -66,7 +66,7 @@ class Filling(Rig):
         self.policy = settings()
         self.allowances: list[Allowance] = []
         self.caches = CacheService(self.settings, self.clusters, self.words)
-        self._hears, self._heard = CacheWatchHandler(self.clusters), dict[str, str]()
+        self._hears, self._heard = cache_changes(self.clusters), dict[str, str]()
         self._seen: dict[str, object] = {}
         self.restart()
         self.do(self._catalogue)

@@ -10,11 +10,11 @@ from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.cluster.view import Change
 from bot.database.database import Database
 from bot.datasets.caches.shares import service
-from bot.datasets.caches.shares.controller import ShareController, ShareWatchHandler
+from bot.datasets.caches.shares.controller import ShareController, share_changes
 from bot.datasets.caches.tables import SHARE, Cache, CacheShare
-from bot.datasets.tables import lane
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import cluster_lane
 from playground.cluster.story import storage_class
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
@@ -29,7 +29,7 @@ class Sharing(Ground):
 
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside, SETTINGS)
-        self._watch_handler, self._known = ShareWatchHandler(self.clusters), dict[str, str]()
+        self._watch_handler, self._known = share_changes(self.clusters), dict[str, str]()
         self.restart()
         self.world.create("namespaces", {"metadata": {"name": "datasets"}})
 
@@ -115,4 +115,4 @@ class Sharing(Ground):
 
     def wake(self, session: Session, share_id: str) -> None:
         """Has somebody look at a share."""
-        due.wake(session, SHARE, share_id, lane("default"), self.clock.now())
+        due.wake(session, SHARE, share_id, cluster_lane("default"), self.clock.now())

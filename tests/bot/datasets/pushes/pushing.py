@@ -19,9 +19,9 @@ from bot.cluster.resources import (
 )
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
-from bot.datasets.caches.shares.controller import ShareController, ShareWatchHandler
+from bot.datasets.caches.shares.controller import ShareController, share_changes
 from bot.datasets.pushes.card import PushRenderer
-from bot.datasets.pushes.controller import PushController, PushWatchHandler
+from bot.datasets.pushes.controller import PushController, push_changes
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.service import PushOffer, PushService
 from bot.datasets.tables import Push
@@ -62,7 +62,7 @@ class Pushing(Rig):
     def __init__(self, database: Database, outside: Outside) -> None:
         super().__init__(database, outside)
         self.pushes = PushService(self.settings, self.clusters, self.words)
-        self._handlers = (PushWatchHandler(self.clusters), ShareWatchHandler(self.clusters))
+        self._handlers = (push_changes(self.clusters), share_changes(self.clusters))
         self._heard = dict[str, str]()
         self.has_snapshots = False
         self.claim("results")
