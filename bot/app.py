@@ -6,13 +6,12 @@ from contextlib import contextmanager
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-from bot.access import Access
 from bot.approvals import ApprovalController, Approvals
 from bot.approvals.context import ReadAnew
 from bot.areas import Area, Foundations
 from bot.clock import Clock
+from bot.cluster.api.following import Following
 from bot.cluster.cluster import Cluster
-from bot.cluster.following import Following
 from bot.commands.dispatcher import CommandDispatcher
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
@@ -20,14 +19,15 @@ from bot.database import schema
 from bot.database.database import Database
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.people.access import Access
 from bot.quotas.engines.opening import follow
 from bot.quotas.engines.registry import Engines
 from bot.quotas.parts import QuotasArea
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.services import Services
+from bot.slack.grammar.registry import Registry
 from bot.slack.messages import Renderer
-from bot.slack.registry import Registry
 from bot.snapshots.parts import SnapshotsArea
 from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea

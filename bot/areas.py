@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.access import Access
 from bot.approvals import Approvals
 from bot.approvals.context import ApprovalContext, ReadAnew
 from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.database import Database
+from bot.people.access import Access
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler

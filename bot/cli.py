@@ -72,7 +72,7 @@ def serve(path: Path) -> None:
     """Run the bot until SIGTERM or Ctrl-C, then finish the work in progress."""
     # What a start makes stays: looking for garbage in it would take a sixth of the time.
     gc.disable()
-    from bot.starting import serve as run
+    from bot.serving.starting import serve as run
 
     run(path)
 
@@ -149,7 +149,7 @@ def migrate(path: Path) -> None:
 def manifest(prefix: str, url: str) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
-    from bot.slack.manifest import manifest as build
+    from bot.slack.grammar.manifest import manifest as build
 
     document = build(commands(prefix), "http" if url else "socket", url)
     click.echo(json.dumps(document, indent=2))
@@ -288,7 +288,7 @@ def push(**options: Any) -> None:
 def list_commands() -> None:
     """Print docs/commands.md, written from the declarations."""
     from bot.app import commands
-    from bot.slack.command_docs import commands_page
+    from bot.slack.grammar.command_docs import commands_page
 
     click.echo(commands_page(commands()), nl=False)
 

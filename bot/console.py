@@ -8,7 +8,7 @@ from pathlib import Path
 from bot.app import Application, open_application
 from bot.database.columns import new_id
 from bot.slack.card import Reply
-from bot.slack.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from bot.app import version
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.cluster.resources import NODES
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
@@ -24,7 +24,7 @@ from bot.quotas.checking import engine_finding
 from bot.quotas.engines.definition import Right
 from bot.quotas.engines.registry import ENGINES
 from bot.slack.client import SlackClient
-from bot.slack.manifest import SCOPES
+from bot.slack.grammar.manifest import SCOPES
 from bot.snapshots import checking as snapshots
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType

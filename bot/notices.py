@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 from sqlmodel import Field, Session, SQLModel, col
 
-from bot.access import Caller
 from bot.audit import Actor, record
 from bot.database.columns import Moment
+from bot.people.access import Caller
 from bot.slack.markup import join, person
 from bot.slack.messages import Subject, ThreadMessage, post_once
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bot.access import Access
 from bot.approvals import Approvals
 from bot.areas import Area
 from bot.config import Settings
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.people.access import Access
 from bot.quotas.parts import QuotasArea
 from bot.snapshots.parts import SnapshotsArea
 from bot.training.parts import TrainingArea

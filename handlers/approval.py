@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Verdict
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.quotas.replies import requests_card
 from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
-from bot.slack.declarations import Command, of_no_team
+from bot.slack.grammar.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT

@@ -3,7 +3,7 @@
 Help lists the verbs in this order.
 """
 
-from bot.slack.declarations import Command
+from bot.slack.grammar.declarations import Command
 from handlers.anf import changes, grow, repair, volumes
 from handlers.approval import approval
 from handlers.dataset import caches, catalogue, keeping, push, usage

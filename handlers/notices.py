@@ -1,12 +1,12 @@
 """/notices: how people are notified about their own runs."""
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.durations import format_duration
 from bot.notices import NoticeKind, Way, choose, ways_of
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.choices import SomeOf
-from bot.slack.declarations import Command
+from bot.slack.grammar.choices import SomeOf
+from bot.slack.grammar.declarations import Command
 from bot.slack.markup import Markup, code, join, plain
 
 notices = Command("notices", "How you are notified about your own runs", alone="show")

@@ -4,19 +4,19 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.durations import format_duration
+from bot.people.access import Right
 from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.replies import Past, history_card, status_card
 from bot.quotas.tables import Override
 from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
-from bot.slack.container_parameters import FlavorName
-from bot.slack.declarations import CLUSTER, TEAM, Command, of_no_team
+from bot.slack.grammar.container_parameters import FlavorName
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Command, of_no_team
+from bot.slack.grammar.parameters import Amount, Duration, GpuAmount, Pattern, TeamName
 from bot.slack.markup import Markup, channel, code, join, plain, when
-from bot.slack.parameters import Amount, Duration, GpuAmount, Pattern, TeamName
 
 
 class OverrideNumber(Pattern):

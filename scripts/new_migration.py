@@ -3,7 +3,7 @@
 import sys
 import tempfile
 
-import bot.serving  # noqa: F401  # with it every table is declared
+import bot.serving.serving  # noqa: F401  # with it every table is declared
 from bot.database import schema
 
 with tempfile.TemporaryDirectory() as folder:

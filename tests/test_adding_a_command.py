@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from bot.slack.declarations import ButtonTraits, VerbTraits
+from bot.slack.grammar.declarations import ButtonTraits, VerbTraits
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "adding-a-command.md"

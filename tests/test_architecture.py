@@ -10,12 +10,12 @@ ALL = (*CODE, "tests", "benchmarks")
 SAYS_NOTHING = {"base", "common", "helpers", "manager", "misc", "utils"}
 GUARDS = {
     "bot/database/group_commit.py",  # raised again in the thread that asked for the transaction
-    "bot/cluster/watch.py",  # a watch that dies leaves the view to grow old
+    "bot/cluster/api/watch.py",  # a watch that dies leaves the view to grow old
     "bot/reconcile/loop.py",  # a poison row must not stop the next one
     "bot/reconcile/wakeups.py",  # a change that one area cannot read concerns others too
-    "bot/slack/reception.py",  # one request that breaks is answered so
-    "bot/slack/sender.py",  # nor one message the others
-    "bot/slack/sockets.py",  # one connection is followed by another
+    "bot/slack/receiving/reception.py",  # one request that breaks is answered so
+    "bot/slack/sending/sender.py",  # nor one message the others
+    "bot/slack/receiving/sockets.py",  # one connection is followed by another
     "bot/threads.py",  # a thread outlives what one pass raises, and work what other work raises
     "bot/commands/dispatcher.py",  # the person reads a reference, the log has the traceback
 }

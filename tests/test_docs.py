@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from bot.app import commands
-from bot.slack.command_docs import commands_page
+from bot.slack.grammar.command_docs import commands_page
 
 ROOT = Path(__file__).parent.parent
 # What the guide to a command has its reader write.

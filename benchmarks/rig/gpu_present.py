@@ -12,10 +12,11 @@ from urllib.parse import parse_qs
 from typing_extensions import override
 
 from bot.cluster import labels
+from bot.cluster.api.connection import Connection
+from bot.cluster.api.credentials import Access
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.credentials import Access
-from bot.cluster.objects import (
+from bot.cluster.resources import HOLDERS, NODES, PODS
+from bot.cluster.types.objects import (
     Condition,
     Node,
     NodeStatus,
@@ -25,8 +26,7 @@ from bot.cluster.objects import (
     PodMeta,
     PodStatus,
 )
-from bot.cluster.quantities import Quantity
-from bot.cluster.resources import HOLDERS, NODES, PODS
+from bot.cluster.types.quantities import Quantity
 from bot.database.columns import new_id
 from bot.quotas.engines.opening import watched_with
 from bot.training.tables import Run, RunPhase

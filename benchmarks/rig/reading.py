@@ -13,8 +13,8 @@ from typing import Any
 
 from kubernetes import client, config
 
-from bot.cluster.connection import Connection, Request
-from bot.cluster.listing import Listing, read_all
+from bot.cluster.api.connection import Connection, Request
+from bot.cluster.api.listing import Listing, read_all
 from bot.cluster.resources import PODS
 from bot.cluster.view import View
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.access import Access
 from bot.approvals.service import Approvals
 from bot.approvals.tables import Approval, ApprovalPhase
 from bot.clock import Clock
 from bot.database.database import Database
+from bot.people.access import Access
 
 _UNDECIDED = {ApprovalPhase.ASKED, ApprovalPhase.USED}
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.access import Access, Caller, Right
 from bot.approvals.tables import (
     KIND,
     LANE,
@@ -20,6 +19,7 @@ from bot.approvals.tables import (
 from bot.audit import Actor, record
 from bot.config import Policy, Settings
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
 from bot.slack.card import Button
 from bot.slack.markup import Markup, join, person, plain, when

@@ -10,14 +10,14 @@ from urllib.parse import quote
 import msgspec
 
 from bot.cluster import labels, resources
-from bot.cluster.answers import decode, decode_page
-from bot.cluster.client import Client
-from bot.cluster.connection import Connection, Request
-from bot.cluster.following import Following, Listener
-from bot.cluster.objects import ObjectPart
-from bot.cluster.queues import PendingWorkload
+from bot.cluster.api.answers import decode, decode_page
+from bot.cluster.api.client import Client
+from bot.cluster.api.connection import Connection, Request
+from bot.cluster.api.following import Following, Listener
+from bot.cluster.api.watch import Pace, WatchState
 from bot.cluster.resources import VISIBILITY, Resource
-from bot.cluster.watch import Pace, WatchState
+from bot.cluster.types.objects import ObjectPart
+from bot.cluster.types.queues import PendingWorkload
 from bot.errors import ClusterError
 from bot.threads import EssentialThread
 

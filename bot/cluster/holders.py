@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, ObjectPart, PodMeta, PodSpec
+from bot.cluster.types.objects import ClusterObject, ObjectPart, PodMeta, PodSpec
 
 
 class HolderSpec(PodSpec, frozen=True, kw_only=True):

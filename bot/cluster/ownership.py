@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.view import View
 from bot.masking import without_mentions
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import quote
 
-from bot.cluster import (
+from bot.cluster import holders
+from bot.cluster.types import (
     allowances,
     claims,
     events,
-    holders,
     kai,
     namespaces,
     objects,

@@ -8,8 +8,8 @@ from threading import Lock
 from typing import Any, Generic, Literal, TypeVar
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import ClusterObject
 
 T = TypeVar("T", bound=ClusterObject)
 Kind = Literal["added", "modified", "deleted", "synced"]

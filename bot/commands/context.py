@@ -4,15 +4,15 @@ import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.access import Caller, Right
 from bot.approvals import Approvals
 from bot.config import Settings, Team
 from bot.database.database import Session
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.people.access import Caller, Right
 from bot.quotas.service import QuotaService
 from bot.services import Services
-from bot.slack.registry import Spelling
+from bot.slack.grammar.registry import Spelling
 from bot.snapshots.parts import SnapshotsArea
 from bot.training.parts import TrainingArea
 from bot.volumes.parts import VolumesArea

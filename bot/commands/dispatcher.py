@@ -12,8 +12,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from bot import deliveries, people
-from bot.access import Right, UnknownPersonError
+from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
 from bot.database.columns import WholeNumber
@@ -26,14 +25,16 @@ from bot.errors import (
     UserError,
 )
 from bot.masking import holds_a_secret
+from bot.people import people
+from bot.people.access import Right, UnknownPersonError
 from bot.services import Services
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
-from bot.slack.declarations import ButtonVerb
-from bot.slack.help import help_reply
-from bot.slack.incoming import Incoming
+from bot.slack.grammar.declarations import ButtonVerb
+from bot.slack.grammar.help import help_reply
+from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
 from bot.slack.markup import code, join, sentence
-from bot.slack.registry import HelpAsked, Parsed, Registry
+from bot.slack.receiving.incoming import Incoming
 
 log = structlog.get_logger()
 

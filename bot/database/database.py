@@ -15,8 +15,8 @@ from bot.database import failures
 from bot.database.connection import BUSY_MILLISECONDS, engines
 from bot.database.group_commit import GroupCommit, Topics
 from bot.database.prepared import session_on
+from bot.database.priority import ForegroundGate
 from bot.database.topics import TOPICS
-from bot.priority import ForegroundGate
 from bot.threads import EssentialThread
 
 __all__ = ["Database", "Session"]

@@ -4,7 +4,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Literal
 
-from bot.cluster.answers import MISSING
+from bot.cluster.api.answers import MISSING
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import (
     JOBS,

@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 
 from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.errors import NotFoundError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 
 Words = Callable[[str], str]
 _MOST_NAMED = 10

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.containers import unexpanded, without_gpus
-from bot.cluster.objects import Condition, Job, find_condition
+from bot.cluster.types.containers import unexpanded, without_gpus
+from bot.cluster.types.objects import Condition, Job, find_condition
 from bot.config import Datasets, Store
 from bot.datasets.object_store import settings_of
 from bot.datasets.tables import Version

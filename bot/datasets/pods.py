@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ContainerState, Pod, find_condition
 from bot.cluster.resources import EVENTS
+from bot.cluster.types.objects import ContainerState, Pod, find_condition
 from bot.datasets.job import CONTAINER
 from bot.errors import ClusterError
 from bot.masking import hide_secrets

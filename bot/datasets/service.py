@@ -6,7 +6,6 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.config import Datasets, Settings
 from bot.datasets import bounds, finding
@@ -19,10 +18,11 @@ from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase
 from bot.datasets.versions.surveys import new_survey
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.grammar.reading import closest
 from bot.slack.messages import show_card
-from bot.slack.reading import closest
 
 EVERYONE = "everyone"
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from sqlmodel import Session
 
-from bot import people
-from bot.cluster.quantities import parse_quantity
+from bot.cluster.types.quantities import parse_quantity
 from bot.datasets.tables import Dataset
+from bot.people import people
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")

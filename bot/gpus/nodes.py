@@ -7,9 +7,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from bot.cluster.objects import Node, has_condition
-from bot.cluster.queues import ResourceFlavor
 from bot.cluster.resources import NODES, RESOURCE_FLAVORS
+from bot.cluster.types.objects import Node, has_condition
+from bot.cluster.types.queues import ResourceFlavor
 from bot.cluster.view import View
 from bot.config import Fractions, Gpus
 from bot.gpus.amounts import WHOLE

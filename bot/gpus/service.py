@@ -7,7 +7,6 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.access import Caller
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Settings, Team
@@ -22,7 +21,8 @@ from bot.gpus.reports.report import By, Question, Report, report
 from bot.gpus.samples.usage import SeriesUsage, latest, series_of, timeline, use
 from bot.gpus.status import ClusterStatus, Waits
 from bot.gpus.tables import Series, What
-from bot.people import name_of
+from bot.people.access import Caller
+from bot.people.people import name_of
 from bot.quotas import Engine
 from bot.quotas.engines.standing import Item
 from bot.training.kinds import gpus_of, is_known

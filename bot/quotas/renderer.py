@@ -12,7 +12,7 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotFoundError
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.quotas.managed.controller import active_legs
 from bot.quotas.overrides.card import DriftConflict, OverrideStatus, override_card
 from bot.quotas.overrides.effect import Effect

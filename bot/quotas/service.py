@@ -8,13 +8,13 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.access import Access, Caller, Right, Role, bound
 from bot.approvals import ApprovalPhase, Approvals, Request
 from bot.approvals.deciding import places
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Access, Caller, Right, Role, bound
 from bot.quotas.engines.engine import EngineTerms, Queues
 from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.registry import DEFAULT, Engines

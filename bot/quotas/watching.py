@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.cluster.objects import ClusterObject
+from bot.cluster.types.objects import ClusterObject
 from bot.cluster.view import Change
 from bot.database.database import Database, Session
 from bot.errors import DatabaseError

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from bot.cluster.quantities import format_quantity
+from bot.cluster.types.quantities import format_quantity
 from bot.quotas.tables import Mode, Override
 
 UNKNOWN = "unknown"

@@ -12,9 +12,9 @@ from bot.errors import QuartermasterError
 from bot.slack.card import AsFile, Card, Reply
 from bot.slack.documents import DOCUMENT, MOST_BYTES, bring
 from bot.slack.files import MessageDocument
-from bot.slack.incoming import Dispatcher, Incoming
 from bot.slack.markup import Markup, channel, join, plain, sentence
 from bot.slack.messages import Subject, ThreadMessage
+from bot.slack.receiving.incoming import Dispatcher, Incoming
 
 log = structlog.get_logger()
 

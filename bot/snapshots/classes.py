@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bot.cluster.claims import StorageClass
-from bot.cluster.snapshots import VolumeSnapshotClass
+from bot.cluster.types.claims import StorageClass
+from bot.cluster.types.snapshots import VolumeSnapshotClass
 from bot.config import Snapshots
 
 READ_WRITE_MANY, READ_WRITE_ONCE, READ_ONLY_MANY = (

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, VOLUMES
-from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotClass
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.snapshots import VolumeSnapshot, VolumeSnapshotClass
 from bot.config import Snapshots
 from bot.snapshots.classes import Problem, class_for
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotIntent, SnapshotPhase
 
 _MOST_NAMED = 10

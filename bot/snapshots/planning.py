@@ -7,7 +7,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES
 from bot.config import Snapshots, Team
 from bot.errors import ConflictError, NotFoundError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 from bot.snapshots.classes import Problem, class_for
 from bot.snapshots.examining import SnapshotPlan, examine, in_view
 from bot.snapshots.tables import Snapshot

@@ -7,12 +7,12 @@ from typing import Literal
 
 from sqlmodel import Session
 
-from bot.access import Access, Caller, Right
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
 from bot.errors import ConflictError, NotFoundError
+from bot.people.access import Access, Caller, Right
 from bot.snapshots import finding
 from bot.snapshots.examining import SnapshotPlan, examine, in_view
 from bot.snapshots.objects import name_for_run

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod, Terminated, find_condition
+from bot.cluster.types.objects import Pod, Terminated, find_condition
 from bot.training import mishaps
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.status import Progress, WorkloadStatus

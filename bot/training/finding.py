@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
 
 from bot.errors import NotFoundError
-from bot.slack.parameters import Reference
+from bot.slack.grammar.parameters import Reference
 from bot.training.tables import KeptLog, Run
 
 # Built once: that takes longer than to run it.

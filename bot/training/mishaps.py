@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.cluster.answers import who_forbids
-from bot.cluster.events import Event
-from bot.cluster.objects import Condition, ContainerWaiting, Pod, Terminated, find_condition
+from bot.cluster.api.answers import who_forbids
+from bot.cluster.types.events import Event
+from bot.cluster.types.objects import Condition, ContainerWaiting, Pod, Terminated, find_condition
 from bot.durations import format_duration
 from bot.masking import mask
 from bot.training.kinds.shell import LACKING

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from bot.cluster import labels
 from bot.cluster.holders import Holder
-from bot.cluster.objects import ClusterObject, ContainerStatus, Pod, Terminated
+from bot.cluster.types.objects import ClusterObject, ContainerStatus, Pod, Terminated
 from bot.training.kinds import ROOTS
 
 T = TypeVar("T", bound=ClusterObject)

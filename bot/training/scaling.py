@@ -6,9 +6,9 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.access import Access, Caller, Right
 from bot.audit import Actor, record
 from bot.errors import ConflictError, LimitError, NotAllowedError, UserError
+from bot.people.access import Access, Caller, Right
 from bot.quotas import Engine
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane

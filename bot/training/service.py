@@ -8,17 +8,17 @@ from math import inf
 from msgspec.structs import replace
 from sqlmodel import Session
 
-from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
 from bot.config import ClusterSettings, Fractions, Settings, Team
 from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
+from bot.people.access import Caller, Right, bound
 from bot.quotas import Engine
 from bot.quotas.engines.standing import Item
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.grammar.parameters import Reference
 from bot.slack.messages import Subject, refresh_cards, show_card
-from bot.slack.parameters import Reference
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, Strangers

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from bot.cluster.quantities import format_quantity, parse_quantity
+from bot.cluster.types.quantities import format_quantity, parse_quantity
 from bot.datasets.caches.using import FILES
 from bot.quotas.engines.engine import Placement
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.tables import Run
 
 SHM_PATH = "/dev/shm"  # noqa: S108 - a mount in the run's own pod

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.cluster.objects import Pod, Running, find_condition
+from bot.cluster.types.objects import Pod, Running, find_condition
 from bot.quotas.engines.standing import AdmissionState, Stand
 from bot.training import mishaps
 from bot.training.failures import Failure, as_mishap, cause_of, failure_of

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot import people
 from bot.durations import format_duration
+from bot.people import people
 from bot.slack.markup import Markup, plain
 from bot.training.tables import Run, RunPhase
 

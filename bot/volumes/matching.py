@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.cluster.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import foreign_claim, shows_cache
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
 from bot.errors import NotAllowedError
 from bot.volumes.resources import AnfVolume, same_id
 

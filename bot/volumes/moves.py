@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import TRIDENT_VOLUMES, VOLUMES
-from bot.cluster.trident import TridentVolume
+from bot.cluster.types.claims import PersistentVolume
+from bot.cluster.types.trident import TridentVolume
 from bot.errors import ClusterError
 from bot.volumes.matching import is_of, match, named_by
 from bot.volumes.resources import AnfVolume, same_id

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.caches.fills import fills_on
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import Choice, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Choice, Duration, Pattern, TeamName, Text, WholeNumber
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.replies import GO, question
 from bot.volumes.changes.service import ChangeButton, read

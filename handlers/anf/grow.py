@@ -1,10 +1,10 @@
 """/anf grow: grow a PVC on Azure NetApp Files permanently."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.container_parameters import MemoryQuantity
-from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.container_parameters import MemoryQuantity
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.volumes.growths.card import GO, WITHDRAW, question
 from bot.volumes.growths.plan import GrowthRequest, bytes_of, read

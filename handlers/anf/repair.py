@@ -1,9 +1,9 @@
 """/anf repair: update Trident's record of a moved volume."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
 from bot.slack.markup import code, join, plain
 from bot.volumes.repairs.card import GO, WITHDRAW, question
 from bot.volumes.repairs.plan import read

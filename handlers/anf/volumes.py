@@ -2,12 +2,12 @@
 
 import re
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import Pattern
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Pattern
 from bot.volumes.pools.card import pools_card, volume_card, volumes_card
 
 

@@ -4,18 +4,18 @@ import re
 from datetime import timedelta
 from typing import Final, Literal
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.caches.plan import CacheRequest, read
 from bot.datasets.caches.replies import CONFIRM, offered, told
 from bot.datasets.caches.service import CacheOffer
 from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.container_parameters import MemoryQuantity
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.container_parameters import MemoryQuantity
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Duration, Pattern, TeamName, matched
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Duration, Pattern, TeamName, matched
 from handlers.dataset.catalogue import DatasetReference
 
 dataset = Part("dataset")

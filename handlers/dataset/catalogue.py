@@ -2,7 +2,6 @@
 
 import re
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.config import is_place
 from bot.datasets.card import around, dataset_card, list_card, version_card
@@ -12,10 +11,11 @@ from bot.datasets.location import Location
 from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.wording import readers
 from bot.errors import UsageError
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Pattern, RunName, TeamName, Text, matched
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Pattern, RunName, TeamName, Text, matched
 
 
 class DatasetName(RunName):

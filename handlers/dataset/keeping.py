@@ -3,18 +3,18 @@
 from datetime import timedelta
 from typing import Final
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.caches.evictions.notices import EVICT, EXTEND, PIN
 from bot.datasets.caches.lifecycle import replies as answers
 from bot.datasets.caches.lifecycle.service import Pinning
 from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
+from bot.people.access import Right
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Duration, Text
 from bot.slack.markup import code, join
-from bot.slack.parameters import Duration, Text
 from handlers.button_values import moment_of, row_of
 from handlers.dataset.caches import ClassName
 from handlers.dataset.catalogue import DatasetName, DatasetReference

@@ -4,15 +4,15 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.datasets.pushes.card import STOP
 from bot.datasets.pushes.plan import PushRequest, read
 from bot.datasets.pushes.replies import CONFIRM, begun, offered
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import matched
 from bot.slack.markup import plain
-from bot.slack.parameters import matched
 from handlers.dataset.catalogue import DatasetName, SourceUrl, StoreName, VersionName
 
 dataset = Part("dataset")

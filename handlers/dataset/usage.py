@@ -1,11 +1,11 @@
 """/dataset usage: fast storage used by caches, and leftover objects."""
 
-from bot.access import Right, Role
 from bot.commands.context import Context
 from bot.datasets.leftovers.notices import REMOVE
 from bot.datasets.usage.card import usage_card
+from bot.people.access import Right, Role
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part, of_no_team
+from bot.slack.grammar.declarations import TEAM, Part, of_no_team
 from bot.slack.markup import code, join, plain
 
 dataset = Part("dataset")

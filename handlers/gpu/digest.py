@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from bot.access import Right, Role
 from bot.commands.context import Context
 from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.errors import UsageError
 from bot.gpus.digests.plans import DigestPlan
 from bot.gpus.digests.service import Change, DigestRequest
+from bot.people.access import Right, Role
 from bot.slack.card import Card, Reply
 from bot.slack.chart_blocks import Showing, missing
-from bot.slack.choices import SomeOf
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.choices import SomeOf
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Choice, Pattern
 from bot.slack.markup import Markup, channel, code, join, plain, when
-from bot.slack.parameters import Choice, Pattern
 
 gpu = Part("gpu")
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.container_parameters import FlavorName, ImageReference
-from bot.slack.declarations import CLUSTER, TEAM, Part
-from bot.slack.parameters import (
+from bot.slack.grammar.container_parameters import FlavorName, ImageReference
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import (
     GpuCount,
     NodeCount,
     Nodes,

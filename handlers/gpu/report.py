@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
-from bot.access import Right
 from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.gpus.reports.card import csv_card, report_card
 from bot.gpus.reports.report import By, Question, days_of
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
-from bot.slack.parameters import Choice
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Choice
 from handlers.gpu.use import whose
 
 gpu = Part("gpu")

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from bot.access import Right, Role
 from bot.commands.context import Context
 from bot.errors import NotAllowedError
 from bot.gpus.minutes import Window
@@ -13,10 +12,11 @@ from bot.gpus.node_list import age_of, nodes_card
 from bot.gpus.reports.ranking import By
 from bot.gpus.reports.ranking_card import MINE, SNOOZE, idle_card, life_card, top_card
 from bot.gpus.status import status_card
+from bot.people.access import Right, Role
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Choice, Duration, Reference, RunReference
 from bot.slack.markup import code, join, plain, when
-from bot.slack.parameters import Choice, Duration, Reference, RunReference
 from handlers.train.runs import of_run
 
 gpu = Part("gpu")

@@ -1,9 +1,9 @@
 """/snapshot cancel: cancel restores, clones and reverts in progress."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
 from bot.snapshots.cancelling import replies as answers
 from bot.snapshots.cancelling import service
 from bot.snapshots.restores.card import CANCEL

@@ -1,9 +1,9 @@
 """The buttons of reverts in place."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.grammar.declarations import Part
 from bot.snapshots.reverts import replies as answers
 from bot.snapshots.reverts.card import CANCEL
 from handlers.snapshot.snapshots import of_snapshot

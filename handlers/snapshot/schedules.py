@@ -1,10 +1,10 @@
 """/snapshot schedule: take snapshots of PVCs on a schedule."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Part
-from bot.slack.parameters import Text, WholeNumber
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import Text, WholeNumber
 from bot.snapshots.schedules import replies as answers
 from bot.snapshots.schedules.card import UNSCHEDULE
 from bot.snapshots.schedules.service import ScheduleRequest, following

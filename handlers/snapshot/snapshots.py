@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
-from bot.access import Caller, Right
 from bot.commands.context import Context
 from bot.errors import UsageError
+from bot.people.access import Caller, Right
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Part
-from bot.slack.parameters import Duration, Pattern, TeamName, Text
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import Duration, Pattern, TeamName, Text
 from bot.snapshots.restores import service as restoring
 from bot.snapshots.reverts.replies import offered
 from bot.snapshots.snapshots import replies

@@ -1,9 +1,9 @@
 """The button that caches the data of a run and submits the run."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import Part
+from bot.slack.grammar.declarations import Part
 from bot.training.offers.replies import CONFIRM, accepted
 
 train = Part("train")

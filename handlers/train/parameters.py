@@ -2,7 +2,7 @@
 
 import re
 
-from bot.slack.parameters import Pattern, RunReference
+from bot.slack.grammar.parameters import Pattern, RunReference
 
 
 class AnyRun(RunReference):

@@ -1,10 +1,10 @@
 """/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
-from bot.slack.parameters import Reference, RunReference
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Reference, RunReference
 from bot.training.records.comparing import Side, comparison, refuse_few
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from bot.access import Caller, Right
 from bot.commands.context import Context
 from bot.errors import NotFoundError
+from bot.people.access import Caller, Right
 from bot.slack.card import Card, Reply
-from bot.slack.container_parameters import (
+from bot.slack.grammar.container_parameters import (
     ArtifactPath,
     ClaimMount,
     CodeVersion,
@@ -19,9 +19,8 @@ from bot.slack.container_parameters import (
     SecretPair,
     ShellWords,
 )
-from bot.slack.declarations import CLUSTER, TEAM, Part
-from bot.slack.markup import code, join, plain
-from bot.slack.parameters import (
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.parameters import (
     Choice,
     Duration,
     GpuCount,
@@ -31,6 +30,7 @@ from bot.slack.parameters import (
     RunReference,
     WholeNumber,
 )
+from bot.slack.markup import code, join, plain
 from bot.training.external.listing import ExternalWorkload
 from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES

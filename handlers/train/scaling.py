@@ -1,11 +1,11 @@
 """/train scale: elastic runs with more or fewer nodes."""
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Reference, RunReference, WholeNumber
 from bot.slack.markup import code, join, plain
-from bot.slack.parameters import Reference, RunReference, WholeNumber
 from bot.training.runs.card import requeue_button
 from bot.training.scaling import RestartOffer
 from handlers.button_values import count_of, row_of

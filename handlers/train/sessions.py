@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from bot.access import Right
 from bot.commands.context import Context
+from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.parameters import Duration, Reference, RunReference
 from bot.slack.markup import code, join, when
-from bot.slack.parameters import Duration, Reference, RunReference
 from bot.training.runs.replies import extended, opened
 from bot.training.tables import Run
 from handlers.button_values import moment_of, row_of

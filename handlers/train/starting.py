@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from bot.access import Caller
 from bot.commands.context import Context
+from bot.people.access import Caller
 from bot.slack.card import Reply
 from bot.training.offers.replies import offered
 from bot.training.runs.replies import receipt

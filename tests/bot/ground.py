@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from sqlmodel import col, select
 from typing_extensions import override
 
-from bot.access import Access, Caller
 from bot.clock import Clock
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster, following
-from bot.cluster.connection import Connection
 from bot.cluster.resources import Resource
 from bot.cluster.view import Change, Store
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
+from bot.people.access import Access, Caller
 from bot.quotas.engines.opening import unwatched_with, watched_with
 from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext

@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
-from bot.access import Access, ChannelPlace, Right, Role, UnknownPersonError, bound
 from bot.config import Circle, Settings, Team
 from bot.database.database import Database, Session
 from bot.errors import NotAllowedError, NotFoundError
-from bot.people import GroupMember, Person
+from bot.people.access import Access, ChannelPlace, Right, Role, UnknownPersonError, bound
+from bot.people.people import GroupMember, Person
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))

@@ -8,7 +8,6 @@ from typing import TypeVar
 import pytest
 from sqlmodel import select
 
-from bot.access import Access, Caller, ChannelPlace, Role
 from bot.approvals import (
     Approval,
     ApprovalController,
@@ -21,7 +20,8 @@ from bot.clock import Clock
 from bot.config import Circle, Settings
 from bot.database.database import Database, Session
 from bot.errors import ConflictError, LimitError, NotAllowedError, QuartermasterError
-from bot.people import Person
+from bot.people.access import Access, Caller, ChannelPlace, Role
+from bot.people.people import Person
 from bot.reconcile.due import Due
 from bot.slack.markup import when
 from bot.slack.messages import Message, Subject, show_card

@@ -14,7 +14,7 @@ import pytest
 from bot.config import ConfigurationFile
 from bot.database.database import Database
 from bot.gpus.digests.tables import DigestChoice
-from bot.slack.manifest import SCOPES
+from bot.slack.grammar.manifest import SCOPES
 from playground.cluster.kai_story import kai_cluster
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, SQLModel, select
 
-from bot import people
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
-from bot.directory import ChannelController, GroupController, PersonController
-from bot.people import Person
+from bot.people import people
+from bot.people.directory import ChannelController, GroupController, PersonController
+from bot.people.people import Person
 from bot.reconcile.controller import Controller
 from bot.reconcile.due import Due, wake
 from bot.reconcile.loop import Loop

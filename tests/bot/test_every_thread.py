@@ -16,14 +16,14 @@ import pytest
 import uvicorn
 from structlog.testing import capture_logs
 
+from bot.cluster.api.following import Following
+from bot.cluster.api.watch import Pace
 from bot.cluster.cluster import following
-from bot.cluster.following import Following
-from bot.cluster.watch import Pace
 from bot.config import ConfigurationFile, Settings
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.quotas.engines.opening import follow, watched_with
-from bot.serving import running
+from bot.serving.serving import running
 from bot.threads import EssentialThread
 from playground.loopback import reserved_port
 from tests.bot.slack.conftest import stage

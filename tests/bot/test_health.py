@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from bot.clock import Clock
-from bot.cluster.watch import WatchState
-from bot.health import Health
+from bot.cluster.api.watch import WatchState
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup, Wakeups
-from bot.slack.transports import Transport
+from bot.serving.health import Health
+from bot.slack.receiving.transports import Transport
 from tests.bot.reconcile.test_loop import Rows, rest
 from tests.bot.reconcile.test_wakeups import CHANGE
 from tests.bot.slack.conftest import stage

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from bot.errors import ConfigurationError
-from bot.http import Pages, Server, application
+from bot.serving.http import Pages, Server, application
 from playground.loopback import reserved_port
 
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 from sqlmodel import Session, select
 
-from bot.access import Caller, ChannelPlace
 from bot.audit import AuditLine
 from bot.database.database import Database
 from bot.notices import Notice, NoticeKind, Way, choose, tell, ways_of
+from bot.people.access import Caller, ChannelPlace
 from bot.slack.card import Button
 from bot.slack.markup import plain
 from bot.slack.messages import Message, Subject, ThreadMessage, show_card

@@ -5,7 +5,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from bot.database.database import Database
-from bot.priority import LONGEST_WAIT_SECONDS, ForegroundGate
+from bot.database.priority import LONGEST_WAIT_SECONDS, ForegroundGate
 from bot.reconcile.due import wake
 from tests.bot.reconcile.test_due import NOW
 

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, TypeDecorator, inspect, text
 from sqlmodel import SQLModel
 
-import bot.serving  # noqa: F401  # with it every table is declared
+import bot.serving.serving  # noqa: F401  # with it every table is declared
 from bot.app import version
 from bot.database import revisions, schema
 from bot.database.connection import engines

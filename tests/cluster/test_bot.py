@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.cluster import labels
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.queues import PendingWorkload
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NODES, PODS, WORKLOADS
+from bot.cluster.types.queues import PendingWorkload
 from bot.errors import ClusterError
 from bot.quotas.engines.opening import watched_with
 from playground.cluster.story import GPU, training_job

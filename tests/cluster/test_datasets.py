@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.cluster.resources import JOBS, PVCS
 from bot.database.database import Database
 from bot.datasets.caches.job import JobTarget, claim_of, fill_job

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Caller, ChannelPlace
 from bot.approvals import Approvals
 from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
 from bot.config import Settings
 from bot.database.database import Database
+from bot.people.access import Access, Caller, ChannelPlace
 from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.growths.controller import GrowthController

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bot.config import Admission
 from bot.quotas.engines.kueue.runs import queued
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import KINDS, dependents_of, kind_of_run
 from bot.training.kinds.pods import owner_labels
 from bot.training.kinds.security import security_of

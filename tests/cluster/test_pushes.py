@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from bot.access import Caller, ChannelPlace
 from bot.clock import Clock
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
 from bot.database.database import Database
@@ -16,6 +15,7 @@ from bot.datasets.pushes.controller import PushController
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.service import PushService
 from bot.datasets.tables import Push, PushPhase
+from bot.people.access import Caller, ChannelPlace
 from bot.reconcile.frame import ControllerContext
 from bot.training.records.makers import makers_of
 from tests.bot.datasets.rig import SETTINGS

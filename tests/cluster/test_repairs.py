@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.access import Access
 from bot.approvals import Approvals
 from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
-from bot.cluster.claims import TRIDENT
+from bot.cluster.types.claims import TRIDENT
 from bot.database.database import Database
+from bot.people.access import Access
 from bot.reconcile.frame import ControllerContext
 from bot.volumes.anf import NetAppFiles
 from bot.volumes.moves import Records

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from bot.access import Caller, ChannelPlace
 from bot.clock import Clock
 from bot.cluster.resources import (
     PVCS,
@@ -20,6 +19,7 @@ from bot.cluster.resources import (
     VOLUMES,
 )
 from bot.database.database import Database
+from bot.people.access import Caller, ChannelPlace
 from bot.reconcile.frame import ControllerContext
 from bot.snapshots.restores import service
 from bot.snapshots.restores.controller import RestoreController

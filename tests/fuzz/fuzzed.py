@@ -14,13 +14,13 @@ from slack_bolt import BoltRequest
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
-from bot.slack.answers import Answers, draft_of
 from bot.slack.blocks import encoded
 from bot.slack.card import Button, Reply
 from bot.slack.client import SlackClient
-from bot.slack.incoming import Arrival, Dispatcher, Incoming
-from bot.slack.listeners import ARRIVAL, bolt_app
-from bot.slack.reception import RequestReceiver
+from bot.slack.receiving.answers import Answers, draft_of
+from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
+from bot.slack.receiving.listeners import ARRIVAL, bolt_app
+from bot.slack.receiving.reception import RequestReceiver
 from playground.slack.limits import MESSAGE_TEXT, checked_blocks, checked_text
 from tests.fuzz.acts import CANARY, Act, Acts
 from tests.fuzz.judge import Changes, wrongs

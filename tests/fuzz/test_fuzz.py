@@ -10,12 +10,12 @@ import pytest
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot.access import Access, Caller, Right
 from bot.commands.dispatcher import Asked as AskedFor
 from bot.commands.dispatcher import CommandDispatcher
+from bot.people.access import Access, Caller, Right
 from bot.slack.card import Reply
-from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
+from bot.slack.receiving.incoming import Incoming
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
 from tests.fuzz.judge import Asked, Change, wrongs

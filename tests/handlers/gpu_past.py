@@ -13,7 +13,7 @@ from bot.gpus.samples import rollup
 from bot.gpus.samples.sampling import SampleController
 from bot.gpus.tables import Series, What
 from bot.quotas.engines.registry import Engines
-from bot.slack.parameters import Reference
+from bot.slack.grammar.parameters import Reference
 from bot.training.tables import Run
 from tests.handlers.office import (
     ALICE,

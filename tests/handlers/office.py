@@ -12,9 +12,9 @@ from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Session
-from bot.people import Person
+from bot.people.people import Person
 from bot.quotas.engines.opening import follow
-from bot.slack.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from tests.bot.cluster.api_server import PATIENCE_SECONDS, eventually
 from tests.playground.cluster.served import BOT_TOKEN, Served

@@ -9,9 +9,9 @@ from sqlmodel import Session, col, func, select
 
 from bot.audit import AuditLine
 from bot.commands.dispatcher import AGAIN
-from bot.people import Person
+from bot.people.people import Person
 from bot.reconcile.due import Due
-from bot.slack.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from bot.training.tables import Run
 from tests.handlers.office import (

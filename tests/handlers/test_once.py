@@ -9,7 +9,7 @@ from sqlmodel import Session, select
 from bot.commands.dispatcher import AGAIN
 from bot.datasets.tables import Push
 from bot.quotas.tables import Override
-from bot.slack.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from handlers.declared import COMMANDS
 from tests.handlers.furnished import Furnished

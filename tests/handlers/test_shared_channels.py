@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from bot.commands.dispatcher import AGAIN
-from bot.people import CHANNEL, Channel, row_id
+from bot.people.people import CHANNEL, Channel, row_id
 from bot.reconcile.due import Due
 from bot.slack.messages import Message
 from bot.training.tables import FOLLOW, Run

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.cluster.resources import SNAPSHOTS
-from bot.cluster.snapshots import VolumeSnapshot
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
 from playground.cluster.cluster import Cluster
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlmodel import Session, SQLModel, func, select
 
-import bot.serving  # noqa: F401  # so that all tables are known
+import bot.serving.serving  # noqa: F401  # so that all tables are known
 from bot import deliveries, holds
 from bot.database.database import Database
 from bot.deliveries import Delivery

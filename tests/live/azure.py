@@ -13,11 +13,13 @@ from typing import NamedTuple, TypeVar
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot.access import Access
 from bot.approvals import Approvals
 from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
-from bot.cluster.claims import (
+from bot.cluster.api.connection import Connection
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import (
     ClaimReference,
     ClaimSpec,
     NfsSource,
@@ -25,12 +27,10 @@ from bot.cluster.claims import (
     PersistentVolumeClaim,
     VolumeSpec,
 )
-from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import ObjectMeta
-from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.objects import ObjectMeta
 from bot.config import Settings
 from bot.database.database import Database
+from bot.people.access import Access
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.volumes.anf import NetAppFiles

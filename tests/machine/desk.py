@@ -13,7 +13,7 @@ from bot.app import Application
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database.database import Database
-from bot.directory import Directory
+from bot.people.directory import Directory
 from bot.quotas.engines.opening import follow
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
@@ -21,8 +21,8 @@ from bot.reconcile.wakeups import Wakeups
 from bot.schedule import install
 from bot.slack.card import Reply
 from bot.slack.client import SlackClient
-from bot.slack.incoming import Incoming
-from bot.slack.sender import Sender
+from bot.slack.receiving.incoming import Incoming
+from bot.slack.sending.sender import Sender
 from tests.bot.cluster.api_server import eventually
 from tests.playground.cluster.served import Served
 from tests.playground.slack.served import Served as SlackServed

@@ -27,7 +27,7 @@ from structlog.testing import capture_logs
 from typing_extensions import override
 
 from bot.slack.card import Reply
-from bot.slack.incoming import Arrival, Incoming, button_from, command_from
+from bot.slack.receiving.incoming import Arrival, Incoming, button_from, command_from
 from bot.slack.text import as_text
 from playground.ledger import Fault
 from playground.slack import payloads

@@ -15,7 +15,7 @@ from playground.children import ROOT, Child, die_with_parent, launch
 
 # Not `kubernetes`: it reads KUBECONFIG when it is loaded.
 _LOADED = [
-    *("bot.cli", "bot.serving", "bot.volumes.arm", "handlers.declared", "azure.identity"),
+    *("bot.cli", "bot.serving.serving", "bot.volumes.arm", "handlers.declared", "azure.identity"),
     *("requests_oauthlib", "uvicorn", __name__),
 ]
 

@@ -10,15 +10,15 @@ from decimal import Decimal
 
 from sqlmodel import Session, col, select
 
-from bot.cluster.allowances import Allowance
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
+from bot.cluster.types.allowances import Allowance
 from bot.config import CacheClass, Datasets, Settings
 from bot.datasets.caches.expiry import ClassCapacity
 from bot.datasets.caches.shares.forms import Storage, unshareable
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
 from bot.errors import ConflictError, NotFoundError, UsageError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 from bot.volumes.pools.capacity import PoolRoom
 
 _MANY = "ReadWriteMany"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
-from bot.cluster.objects import Job, has_condition
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import Job, has_condition
 from bot.datasets.caches.job import LAYOUT
 from bot.datasets.caches.plan import late_after, longest_time
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
-from bot.access import Caller
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.config import CacheClass, Settings
 from bot.datasets.caches.plan import CachePlan
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.errors import ConflictError
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.markup import Markup, plain

@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject, Job, Pod, has_condition
 from bot.cluster.resources import JOBS, PODS, PVCS, VOLUMES
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import ClusterObject, Job, Pod, has_condition
 from bot.datasets import pods
 from bot.datasets.caches.decide import CacheObserved
 from bot.datasets.caches.job import LAYOUT

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from bot.cluster.quantities import format_quantity
+from bot.cluster.types.quantities import format_quantity
 from bot.config import CacheClass
 from bot.database.columns import WholeNumber
 from bot.datasets.caches.expiry import ClassCapacity

@@ -7,7 +7,6 @@ from datetime import datetime
 from msgspec.structs import replace
 from sqlmodel import Session
 
-from bot.access import Caller
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
@@ -39,10 +38,11 @@ from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
 from bot.datasets.tables import Dataset, Version
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.grammar.reading import closest
 from bot.slack.messages import refresh_cards, show_card
-from bot.slack.reading import closest
 from bot.volumes.pools.capacity import pool_rooms
 
 

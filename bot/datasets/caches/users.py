@@ -7,10 +7,10 @@ from sqlmodel import Session, col, select
 
 from bot import holds
 from bot.cluster import labels
-from bot.cluster.claims import DataSource, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, VOLUMES
+from bot.cluster.types.claims import DataSource, PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import Pod
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheShare
 from bot.durations import format_duration
 from bot.holds import Hold

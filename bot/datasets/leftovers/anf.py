@@ -9,9 +9,9 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from bot.cluster.claims import TRIDENT, PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import TRIDENT, PersistentVolume
 from bot.config import Anf, Settings
 from bot.database.database import Database
 from bot.datasets.caches.tables import Cache, Orphan

@@ -8,8 +8,8 @@ from sqlmodel import Session, col, select
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import JOBS, PVCS, VOLUMES, Resource
+from bot.cluster.types.objects import ClusterObject
 from bot.config import Settings
 from bot.datasets.caches.evictions import claim_usage
 from bot.datasets.caches.tables import ORPHAN, Cache, CacheShare, Orphan

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from sqlmodel import Session, col, select
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
+from bot.cluster.types.claims import PersistentVolume
 from bot.config import Datasets, Settings
 from bot.database.database import Database
 from bot.datasets.caches.fsx.volume import DRIVER

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.config import Settings
 from bot.datasets.caches.evictions.claim_usage import ClaimSighting, teams_by_namespace, used_at
 from bot.datasets.caches.plan import GIB

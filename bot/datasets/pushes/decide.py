@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
-from bot.cluster.objects import Job, has_condition
 from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, Resource
-from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import Job, has_condition
+from bot.cluster.types.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.datasets.caches.tables import CacheShare, SharePhase
 from bot.datasets.job import silent_end, took_too_long
 from bot.datasets.pushes.job import longest_time

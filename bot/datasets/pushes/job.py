@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 from bot.cluster import labels
-from bot.cluster.claims import TRIDENT, StorageClass
 from bot.cluster.resources import SNAPSHOT
-from bot.cluster.snapshots import VolumeSnapshotContent
+from bot.cluster.types.claims import TRIDENT, StorageClass
+from bot.cluster.types.snapshots import VolumeSnapshotContent
 from bot.config import Datasets, Store
 from bot.datasets.job import Manifest, told, worker_job, worker_pod
 from bot.datasets.tables import Push

@@ -3,11 +3,11 @@
 from typing import TypeVar
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, VOLUMES, Resource
-from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import ClusterObject
+from bot.cluster.types.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.datasets import pods
 from bot.datasets.pushes.decide import PushObserved, Restored
 from bot.datasets.tables import Push

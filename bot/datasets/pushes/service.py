@@ -8,7 +8,6 @@ from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
@@ -25,6 +24,7 @@ from bot.datasets.service import DatasetService
 from bot.datasets.tables import PUSH, Dataset, Push, PushPhase
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import SNAPSHOT, Hold
+from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import show_card

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from sqlmodel import Session, col, select
 
-from bot.access import Caller, ChannelPlace
 from bot.config import Settings
 from bot.datasets import finding
 from bot.datasets.caches.tables import VersionUse
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Push, Version
 from bot.errors import UserError
+from bot.people.access import Caller, ChannelPlace
 
 
 class Written(NamedTuple):

@@ -5,15 +5,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import foreign_claim
 from bot.cluster.resources import PVCS, SNAPSHOT_CLASSES, SNAPSHOTS, STORAGE_CLASSES, VOLUMES
-from bot.cluster.snapshots import VolumeSnapshot
+from bot.cluster.types.claims import PersistentVolumeClaim
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.config import Datasets
 from bot.datasets.caches.shares.forms import Unshareable, form_of
 from bot.errors import ConflictError, NotFoundError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 
 _FOR_MANY_NODES = {"ReadWriteMany", "ReadOnlyMany"}
 

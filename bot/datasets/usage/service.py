@@ -7,7 +7,6 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot import holds
-from bot.access import Caller
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
@@ -19,6 +18,7 @@ from bot.datasets.leftovers import controller
 from bot.datasets.leftovers.controller import present
 from bot.datasets.tables import Dataset
 from bot.errors import ConflictError, NotFoundError
+from bot.people.access import Caller
 from bot.volumes.pools.capacity import pool_rooms
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.cluster.objects import Job, has_condition
+from bot.cluster.types.objects import Job, has_condition
 from bot.datasets.job import LONGEST_SECONDS, silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.datasets.tables import ENDS, Version, VersionPhase

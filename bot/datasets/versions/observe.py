@@ -4,8 +4,8 @@ from typing import Protocol
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Job, has_condition
 from bot.cluster.resources import JOBS, PODS
+from bot.cluster.types.objects import Job, has_condition
 from bot.datasets import pods
 from bot.datasets.saying import last_said
 from bot.datasets.tables import Version

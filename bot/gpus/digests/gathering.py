@@ -34,7 +34,7 @@ from bot.gpus.samples.sums import Who
 from bot.gpus.samples.usage import Amounts, SeriesUsage, WindowUsage, grouped, latest, together, use
 from bot.gpus.sources.source import FaultKind
 from bot.gpus.tables import GpuFault
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.quotas.overrides.during import overrides_during
 from bot.quotas.wording import title
 from bot.training.records.daily import Daily, daily, runs_by_id

@@ -7,7 +7,6 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
-from bot.access import Caller
 from bot.audit import Actor, record
 from bot.config import DIGEST_SECTIONS, Settings
 from bot.database.columns import Moment, new_id
@@ -18,6 +17,7 @@ from bot.gpus.digests.controller import wish_of
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.plans import DigestPlan, local_date, plans_in_force, window_before
 from bot.gpus.digests.tables import DIGEST, Digest, DigestChoice, Period
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.schedule import next_slot
 from bot.slack.card import Card

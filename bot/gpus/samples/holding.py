@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.holders import Holder
-from bot.cluster.objects import Pod
 from bot.cluster.resources import HOLDERS, NODES, PODS, Resource
+from bot.cluster.types.objects import Pod
 from bot.cluster.view import View
 from bot.gpus.amounts import WHOLE
 from bot.gpus.nodes import Counting, is_ready

@@ -12,7 +12,7 @@ from bot.clock import Clock
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.config import Settings
 from bot.database.database import Database
 from bot.gpus.amounts import WHOLE, Amounts

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import ClusterObject
 from bot.cluster.view import View
 from bot.quotas.engines.quota import Observed, QuotaAnnotation, QuotaField, QuotaTarget
 from bot.quotas.engines.standing import AdmissionState, Cause, Item

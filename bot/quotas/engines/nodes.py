@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from bot.cluster.objects import Node, has_condition
 from bot.cluster.resources import NODES
+from bot.cluster.types.objects import Node, has_condition
 from bot.cluster.view import View
 
 

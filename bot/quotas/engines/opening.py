@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bot.cluster.api.connection import Connection
+from bot.cluster.api.following import Following
 from bot.cluster.cluster import EVERYWHERE, following
-from bot.cluster.connection import Connection
-from bot.cluster.following import Following
 from bot.cluster.resources import Resource
 from bot.config import Settings
 from bot.quotas.engines.registry import ENGINES

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject
-from bot.cluster.quantities import parse_quantity
+from bot.cluster.types.objects import ClusterObject
+from bot.cluster.types.quantities import parse_quantity
 
 ANNOTATION = labels.PREFIX + "override"
 NOMINAL = "nominalQuota"

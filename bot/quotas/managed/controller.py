@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bot.clock import Clock
-from bot.cluster.quantities import format_quantity
+from bot.cluster.types.quantities import format_quantity
 from bot.database.database import Database, Session
 from bot.errors import ClusterError
 from bot.quotas import notices

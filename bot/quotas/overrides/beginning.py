@@ -10,7 +10,7 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.cluster.quantities import format_quantity
+from bot.cluster.types.quantities import format_quantity
 from bot.database.database import Session
 from bot.errors import ConflictError
 from bot.quotas.engines.engine import ZERO, Engine, Figures, Overrides

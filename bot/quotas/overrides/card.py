@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.cluster.quantities import format_quantity
+from bot.cluster.types.quantities import format_quantity
 from bot.config import Quotas
 from bot.durations import format_duration
 from bot.quotas.overrides.effect import Effect, Outlook, Prospect

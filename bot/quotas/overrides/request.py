@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from bot.access import Caller
 from bot.config import OverrideMode, Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotFoundError, UsageError
+from bot.people.access import Caller
 from bot.quotas.engines.engine import Figures, Queue, Queues
 from bot.quotas.engines.quota import NOMINAL, QuotaField
 from bot.quotas.tables import Mode, Override
 from bot.quotas.wording import amount as figure
 from bot.quotas.wording import gpus
-from bot.slack.parameters import Amount
+from bot.slack.grammar.parameters import Amount
 
 MOST_GPUS = 1024
 

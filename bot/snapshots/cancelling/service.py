@@ -4,9 +4,9 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.cluster.claims import PersistentVolumeClaim
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.durations import format_duration
 from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 from bot.snapshots.tables import Restore, RestorePhase

@@ -3,9 +3,9 @@
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resource
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.datasets.caches.users import OVER
 from bot.datasets.pods import warning
 from bot.snapshots.restores.decide import RestoreObserved

@@ -7,18 +7,18 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.access import Caller, bound
 from bot.audit import Actor, record
 from bot.cluster import labels
-from bot.cluster.claims import TRIDENT, StorageClass
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, STORAGE_CLASSES
+from bot.cluster.types.claims import TRIDENT, StorageClass
 from bot.config import ClusterSettings, Settings, Team
 from bot.database.columns import new_id
 from bot.datasets.caches.using import THERE, DataReadiness
 from bot.datasets.wording import capacity
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
+from bot.people.access import Caller, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards, show_card

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.cluster import labels
-from bot.cluster.claims import TRIDENT
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
-from bot.cluster.snapshots import VolumeSnapshot
+from bot.cluster.types.claims import TRIDENT
+from bot.cluster.types.objects import Pod
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.snapshots.classes import Problem
 from bot.snapshots.examining import ClaimContext, not_theirs
 

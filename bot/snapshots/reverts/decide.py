@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.approvals import ApprovalPhase
-from bot.cluster.snapshots import SnapshotAction
+from bot.cluster.types.snapshots import SnapshotAction
 from bot.reconcile.decisions import Create, Delete, Done, UpdateStatus, Wait
 from bot.snapshots.classes import Problem
 from bot.snapshots.tables import RestorePhase, Revert, RevertPhase

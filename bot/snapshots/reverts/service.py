@@ -7,7 +7,6 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.access import Access, Caller, Right
 from bot.approvals import Approvals, Request
 from bot.approvals.deciding import places
 from bot.audit import Actor, record
@@ -16,6 +15,7 @@ from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import ClusterSettings, Settings
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
+from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import show_card

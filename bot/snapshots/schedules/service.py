@@ -8,13 +8,13 @@ from typing import Literal
 
 from sqlmodel import Session, col, select
 
-from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
+from bot.people.access import Caller, Right, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.schedule import next_slot

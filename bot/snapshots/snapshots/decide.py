@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.cluster.snapshots import VolumeSnapshot, VolumeSnapshotContent
+from bot.cluster.types.snapshots import VolumeSnapshot, VolumeSnapshotContent
 from bot.durations import format_duration
 from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus, Wait
 from bot.snapshots.classes import Problem

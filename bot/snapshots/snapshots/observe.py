@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS
-from bot.cluster.snapshots import VolumeSnapshot
+from bot.cluster.types.claims import PersistentVolumeClaim
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.config import Snapshots
 from bot.snapshots.classes import Problem
 from bot.snapshots.examining import SnapshotPlan, examine, live

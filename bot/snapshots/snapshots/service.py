@@ -8,7 +8,6 @@ from typing import Literal
 from sqlmodel import Session, col, select
 
 from bot import holds
-from bot.access import Caller, Right, bound
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import SNAPSHOTS
@@ -17,6 +16,7 @@ from bot.database.columns import new_id
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.holds import Hold
+from bot.people.access import Caller, Right, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.card import Card

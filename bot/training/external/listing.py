@@ -7,7 +7,7 @@ from decimal import Decimal
 from operator import is_not
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject
+from bot.cluster.types.objects import ClusterObject
 from bot.cluster.view import View
 from bot.config import Team
 from bot.quotas import Engine

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.access import Access, Right
 from bot.clock import Clock
 from bot.database.database import Database
 from bot.errors import NotFoundError, UserError
+from bot.people.access import Access, Right
 from bot.reconcile.controller import Step, Trouble
 from bot.slack.filing import LONGEST_CODE
 from bot.slack.messages import CARD, Message, find, refresh_cards

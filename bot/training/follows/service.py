@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
 
-from bot.access import Caller
 from bot.database.forgetting import MOST_ROWS
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Message, show_card

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError
+from bot.people.access import Caller, Right
 from bot.slack.messages import is_coming, refresh_cards
 from bot.training import notices
 from bot.training.kinds import gpus_of

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bot.cluster import labels
 from bot.cluster.cluster import Workloads
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.training.kinds.deployment import DeploymentKind
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.interactive import InteractiveKind

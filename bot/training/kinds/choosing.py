@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.kinds import KINDS
 from bot.training.kinds.kind import WorkloadKind
 

@@ -11,8 +11,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
 from bot.cluster.resources import DEPLOYMENTS
+from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
 from bot.training.kinds.indexed import domain, name_service
 from bot.training.kinds.job import ATTEMPTS, JOB, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY

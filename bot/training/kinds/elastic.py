@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
 from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site

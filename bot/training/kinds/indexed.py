@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
 from bot.cluster.resources import SERVICES
+from bot.cluster.types.objects import Pod
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
 from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.spec import RunSpec

@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
 from bot.cluster.resources import INGRESSES, SECRETS, SERVICES
+from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
-from bot.slack.container_parameters import SecretReference
+from bot.slack.grammar.container_parameters import SecretReference
 from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, JOB, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.pods import pod_template, root_metadata

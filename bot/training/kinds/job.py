@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.cluster.objects import Job, Pod
 from bot.cluster.resources import JOBS
+from bot.cluster.types.objects import Job, Pod
 from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
 from bot.training.kinds.pods import MAIN, pod_template, root_metadata
 from bot.training.kinds.shell import LACKING

@@ -6,9 +6,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
-from bot.cluster.objects import ClusterObject, Pod
-from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import ClusterObject, Pod
+from bot.cluster.types.quantities import parse_quantity
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import ClusterError

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.cluster.objects import ClusterObject, Condition, ObjectPart, has_condition
+from bot.cluster.types.objects import ClusterObject, Condition, ObjectPart, has_condition
 from bot.training.kinds.status import Progress, WorkloadStatus, course_of
 
 GROUP = "kubeflow.org"

@@ -7,10 +7,10 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.kubeflow import GROUP, KubeflowJob, status_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site

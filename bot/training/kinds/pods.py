@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.containers import VISIBLE_GPUS, unexpanded, without_gpus
+from bot.cluster.types.containers import VISIBLE_GPUS, unexpanded, without_gpus
 from bot.datasets.caches.using import WHOLE
 from bot.quotas.engines.engine import Placement
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
 from bot.training.kinds.security import secure
 from bot.training.kinds.volumes import mounts_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import Pod
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import Pod
 from bot.training.kinds.elastic import (
     ATTEMPTS,
     ELASTIC,

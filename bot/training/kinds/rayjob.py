@@ -13,10 +13,10 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, ObjectPart, Pod
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import ClusterObject, ObjectPart, Pod
 from bot.errors import ConflictError, UsageError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.pods import MAIN, pod_template, root_metadata

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from bot.cluster.resources import SECRETS
 from bot.errors import OutsideError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.indexed import host
 from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.kinds.mpirun import slots

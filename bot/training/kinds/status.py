@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Condition, find_condition, has_condition
+from bot.cluster.types.objects import ClusterObject, Condition, find_condition, has_condition
 
 
 class Progress(StrEnum):

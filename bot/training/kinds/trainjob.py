@@ -7,8 +7,8 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Condition, ObjectPart, Pod
 from bot.cluster.resources import Resource
+from bot.cluster.types.objects import ClusterObject, Condition, ObjectPart, Pod
 from bot.errors import ClusterError, ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
 from bot.training.kinds.indexed import first_pods

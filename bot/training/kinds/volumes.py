@@ -3,7 +3,7 @@
 from functools import partial
 
 from bot.cluster.resources import PVCS
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.training.kinds.kind import Dependent, Manifest
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.tables import Run

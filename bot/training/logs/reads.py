@@ -8,12 +8,12 @@ from threading import Semaphore
 from typing import TypeVar
 
 from bot.cluster import labels
-from bot.cluster.client import LogSource
+from bot.cluster.api.client import LogSource
+from bot.cluster.api.log_tail import SHOWN_BYTES, WHOLE_BYTES, LastLines, Limits
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
-from bot.cluster.log_tail import SHOWN_BYTES, WHOLE_BYTES, LastLines, Limits
-from bot.cluster.objects import Pod
 from bot.cluster.resources import HOLDERS, PODS
+from bot.cluster.types.objects import Pod
 from bot.database.database import Database
 from bot.errors import ClusterError, LimitError, NotFoundError
 from bot.masking import mask_lines

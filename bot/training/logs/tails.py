@@ -8,10 +8,10 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
-from bot.cluster.client import LogSource
+from bot.cluster.api.client import LogSource
+from bot.cluster.api.log_tail import READ_BYTES, WHOLE_BYTES, LastLines, Limits
 from bot.cluster.cluster import Cluster
-from bot.cluster.log_tail import READ_BYTES, WHOLE_BYTES, LastLines, Limits
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
 from bot.masking import mask_lines

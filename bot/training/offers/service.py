@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 from sqlmodel import Session, col
 
-from bot.access import Caller, Right
 from bot.database.forgetting import forget_some
 from bot.datasets.caches.finding import of_version
 from bot.datasets.caches.plan import CachePlan, CacheRequest, read, written
@@ -16,6 +15,7 @@ from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
 from bot.datasets.caches.tables import CacheIntent
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotAllowedError, UserError
+from bot.people.access import Caller, Right
 from bot.training.service import TrainingService
 from bot.training.spec import RunSpec, to_row
 from bot.training.submission.new_run import AskedRun, Submitted, UncachedRunError

@@ -8,13 +8,13 @@ from decimal import Decimal
 from sqlalchemy import String, cast
 from sqlmodel import Session, col, select
 
-from bot.cluster.objects import Node
 from bot.cluster.resources import NODES
+from bot.cluster.types.objects import Node
 from bot.cluster.view import View
 from bot.config import NetworkTest, Settings, Team
 from bot.errors import ConflictError
 from bot.quotas import Engine
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.logs.bandwidth import AVERAGE, NETWORK
 from bot.training.spec import EFA
 from bot.training.submission.building import Submission

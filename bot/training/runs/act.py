@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from bot.cluster.answers import MISSING
+from bot.cluster.api.answers import MISSING
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject
+from bot.cluster.types.objects import ClusterObject
 from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.engines.manifests import templates

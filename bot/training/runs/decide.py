@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Pod
+from bot.cluster.types.objects import ClusterObject, Pod
 from bot.datasets.caches import using
 from bot.quotas.engines.standing import AdmissionState
 from bot.reconcile.decisions import Create, Wait

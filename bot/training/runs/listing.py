@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 
 from bot.database.columns import moment_of
 from bot.database.prepared import Prepared
-from bot.people import Person
+from bot.people.people import Person
 from bot.training.tables import Run, reference
 
 SHOWN_LIVE = 40

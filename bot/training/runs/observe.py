@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject, Pod
 from bot.cluster.resources import PODS, Resource
+from bot.cluster.types.objects import ClusterObject, Pod
 from bot.quotas.engines.engine import Runs
 from bot.training.kinds import dependents_of, kind_of_run
 from bot.training.kinds.kind import Dependent

@@ -6,7 +6,7 @@ from math import inf
 
 from bot.durations import format_duration
 from bot.slack.card import AsFile, Card, Reply, Table, Tone
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import door_name, host_of

@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.events import Event
-from bot.cluster.objects import ClusterObject, Node, Pod, find_condition, has_condition
 from bot.cluster.resources import EVENTS, NODES, PODS, PVCS
+from bot.cluster.types.claims import PersistentVolumeClaim
+from bot.cluster.types.events import Event
+from bot.cluster.types.objects import ClusterObject, Node, Pod, find_condition, has_condition
 from bot.masking import without_mentions
 from bot.training.mishaps import FINE, FailureReason, of_claim, of_node, of_provisioning, of_warning
 from bot.training.state import has_ended, has_place

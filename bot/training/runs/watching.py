@@ -5,8 +5,8 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject, OwnerReference
 from bot.cluster.resources import POD_GROUPS, PODS, WORKLOADS, Resource
+from bot.cluster.types.objects import ClusterObject, OwnerReference
 from bot.cluster.view import Change
 from bot.reconcile.wakeups import Wakeup, cluster_lane
 from bot.training.kinds import ROOTS

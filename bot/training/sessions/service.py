@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.access import Caller, Right
 from bot.audit import Actor, record
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
+from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import refresh_cards

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.errors import UsageError
-from bot.slack.container_parameters import Artifact, DataMount, NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import Artifact, DataMount, NewVolume, VolumeMount
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import SHM_PATH, RunSpec
 

@@ -8,15 +8,15 @@ from decimal import Decimal
 from math import ceil
 from typing import Any, Literal
 
-from bot.cluster.containers import VISIBLE_GPUS
-from bot.cluster.objects import Node
-from bot.cluster.quantities import parse_quantity
 from bot.cluster.resources import NODES
+from bot.cluster.types.containers import VISIBLE_GPUS
+from bot.cluster.types.objects import Node
+from bot.cluster.types.quantities import parse_quantity
 from bot.config import Fractions, Team
 from bot.errors import UsageError
 from bot.masking import is_secret, secret_in
 from bot.quotas import Engine
-from bot.slack.container_parameters import (
+from bot.slack.grammar.container_parameters import (
     Artifact,
     DataMount,
     EnvironmentVariable,
@@ -24,7 +24,7 @@ from bot.slack.container_parameters import (
     SecretReference,
     VolumeMount,
 )
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
 from bot.cluster.ownership import Foreign, cache_alias, foreign_claim
 from bot.cluster.resources import NODES, PODS, PVCS, STORAGE_CLASSES, VOLUMES
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import Pod
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.masking import without_mentions
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, CreatedVolume, RunSpec, spec_of

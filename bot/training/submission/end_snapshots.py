@@ -5,10 +5,10 @@ from typing import Literal
 
 from sqlmodel import Session
 
-from bot.access import Caller
 from bot.config import Team
 from bot.errors import UsageError
-from bot.slack.container_parameters import NewVolume
+from bot.people.access import Caller
+from bot.slack.grammar.container_parameters import NewVolume
 from bot.snapshots.run_snapshots import RunEnd, RunSnapshots
 from bot.training.kinds.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import msgspec
 
-from bot.cluster.objects import Node
 from bot.cluster.resources import NODES
+from bot.cluster.types.objects import Node
 from bot.cluster.view import View
 from bot.config import Team
 from bot.errors import ConflictError, NotFoundError, UsageError

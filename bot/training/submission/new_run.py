@@ -9,13 +9,13 @@ from fnmatch import fnmatchcase
 from sqlalchemy import bindparam, func, insert, select
 from sqlmodel import Session, col
 
-from bot.access import Caller
 from bot.config import Admission, Team
 from bot.database.prepared import Prepared
 from bot.datasets.caches.using import NotCachedError
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.masking import mask
+from bot.people.access import Caller
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS

@@ -6,9 +6,9 @@ from datetime import datetime
 from msgspec.structs import replace
 from sqlmodel import Session
 
-from bot.access import Caller
 from bot.errors import NotFoundError, UsageError
-from bot.slack.container_parameters import VolumeMount
+from bot.people.access import Caller
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.snapshots import finding
 from bot.snapshots.cancelling import service
 from bot.snapshots.objects import name_for_run

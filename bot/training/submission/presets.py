@@ -8,7 +8,7 @@ from typing import Any
 from bot.config import Preset, Settings, Team
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.slack.card import Card, Table
-from bot.slack.declarations import Parameter
+from bot.slack.grammar.declarations import Parameter
 from bot.slack.markup import plain
 from bot.training.submission.building import Submission
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from bot.cluster.claims import Requirement
-from bot.cluster.objects import Node
 from bot.cluster.resources import NODES, PVCS, STORAGE_CLASSES, VOLUMES
+from bot.cluster.types.claims import Requirement
+from bot.cluster.types.objects import Node
 from bot.datasets.caches.shares.forms import Storage
 from bot.errors import ConflictError
 from bot.quotas import Engine

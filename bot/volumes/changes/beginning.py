@@ -8,14 +8,14 @@ from datetime import datetime
 
 from sqlmodel import Session, col, func, select
 
-from bot.access import Access, Caller, Right
 from bot.approvals import ApprovalPhase, Approvals, Request
 from bot.approvals.deciding import places
-from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
+from bot.cluster.types.claims import PersistentVolume
 from bot.config import Anf, Settings
 from bot.errors import ClusterError, ConflictError, UserError
+from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes.changes import notices

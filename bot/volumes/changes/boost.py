@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.cluster.claims import TRIDENT
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
+from bot.cluster.types.claims import TRIDENT
 from bot.config import Anf, Settings
 from bot.errors import ConflictError, LimitError, UserError
 from bot.volumes.anf import configured

@@ -9,7 +9,7 @@ from bot.approvals import Approvals
 from bot.approvals.deciding import RequestSubject, RequestView, deciding
 from bot.config import Settings
 from bot.durations import format_duration
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.changes.acts import Grow, Move, Shrink, TellTrident, Throttle, acts

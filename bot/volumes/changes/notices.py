@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.slack.markup import Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.volumes.changes.tables import ChangeKind, ChangePhase, VolumeChange

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.config import Anf, AnfChanges
 from bot.errors import ConflictError, LimitError, NotFoundError, QuartermasterError, UserError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 from bot.volumes.changes.tables import ChangeKind
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price
 from bot.volumes.matching import MatchedVolume, Named

@@ -10,7 +10,6 @@ from msgspec import structs
 from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
-from bot.access import Caller
 from bot.approvals import Approvals
 from bot.audit import Actor
 from bot.audit import record as record_audit
@@ -20,6 +19,7 @@ from bot.config import Anf, AnfChanges
 from bot.database.columns import WholeNumber
 from bot.database.database import Database
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError, UsageError
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.rights import Role
 from bot.slack.messages import show_card

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, TRIDENT_VOLUMES
+from bot.cluster.types.claims import PersistentVolume
 from bot.config import Anf
 from bot.errors import ClusterError
 from bot.volumes.changes.acts import Astray, Busy, Reached, Ready, State

@@ -8,7 +8,7 @@ from bot.approvals import Approvals
 from bot.approvals.deciding import RequestSubject as Requested
 from bot.approvals.deciding import RequestView, deciding
 from bot.config import Settings
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.growths.plan import SMALLEST, GrowthPlan, GrowthRequest, written

@@ -8,17 +8,17 @@ from decimal import Decimal
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot.access import Right
 from bot.approvals import Approval, ApprovalPhase, Request
 from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as record_audit
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.quantities import format_quantity
 from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES
+from bot.cluster.types.claims import PersistentVolumeClaim
+from bot.cluster.types.quantities import format_quantity
 from bot.durations import format_duration
 from bot.errors import ClusterError, ConflictError, UserError
+from bot.people.access import Right
 from bot.reconcile.controller import Step
 from bot.reconcile.frame import SOON, slower
 from bot.slack.markup import code, join, person, plain, sentence

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bot.cluster.claims import PersistentVolumeClaim, StorageClass
 from bot.cluster.cluster import Cluster
-from bot.cluster.quantities import parse_quantity
+from bot.cluster.types.claims import PersistentVolumeClaim, StorageClass
+from bot.cluster.types.quantities import parse_quantity
 from bot.config import Anf
 from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, LimitError, UsageError

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from bot.access import Caller
 from bot.approvals import Approvals
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
 from bot.config import Anf
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles

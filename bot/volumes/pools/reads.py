@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bot.cluster.claims import PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.config import Anf, Team
 from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
-from bot.slack.reading import closest
+from bot.slack.grammar.reading import closest
 from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.matching import Claimed, MatchedVolume, claimed, is_known, is_of, match
 from bot.volumes.moves import Record, Records

@@ -7,7 +7,7 @@ from sqlmodel import Session
 from bot.approvals import Approvals
 from bot.approvals.deciding import RequestSubject, RequestView, deciding
 from bot.config import Anf, Settings
-from bot.people import name_of
+from bot.people.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.volumes.records import pool_of

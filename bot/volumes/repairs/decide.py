@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.cluster.objects import find_condition
-from bot.cluster.services import Deployment
-from bot.cluster.trident import TridentVolume
+from bot.cluster.types.objects import find_condition
+from bot.cluster.types.services import Deployment
+from bot.cluster.types.trident import TridentVolume
 from bot.volumes.repairs.tables import Repair, RepairPhase
 from bot.volumes.resources import same_id
 

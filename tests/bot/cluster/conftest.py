@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cluster.client import Client
-from bot.cluster.connection import Connection, Timeouts
+from bot.cluster.api.client import Client
+from bot.cluster.api.connection import Connection, Timeouts
 from tests.bot.cluster.api_server import ApiServer, serving, write_kubeconfig
 
 pytest.register_assert_rewrite("tests.bot.cluster.watching")  # its asserts show values too

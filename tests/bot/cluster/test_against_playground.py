@@ -8,9 +8,8 @@ from threading import Thread
 import pytest
 
 from bot.cluster import labels
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import has_condition
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     JOBS,
@@ -24,6 +23,7 @@ from bot.cluster.resources import (
     SERVICE_ACCOUNTS,
     WORKLOADS,
 )
+from bot.cluster.types.objects import has_condition
 from bot.errors import ClusterError
 from bot.quotas.engines.opening import watched_with
 from playground.clock import VirtualClock

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.cluster.client import Client
+from bot.cluster.api.client import Client
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, NODES, SECRETS
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import (

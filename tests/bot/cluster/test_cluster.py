@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from bot.cluster import labels
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster, following
-from bot.cluster.connection import Connection
 from bot.cluster.resources import CLUSTER_QUEUES, JOBS, NODES, PODS
 from bot.cluster.view import Change
 from bot.errors import ClusterError

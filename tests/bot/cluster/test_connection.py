@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cluster.answers import OverloadedError
-from bot.cluster.connection import Connection, Request, Timeouts
+from bot.cluster.api.answers import OverloadedError
+from bot.cluster.api.connection import Connection, Request, Timeouts
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import (
     ApiServer,

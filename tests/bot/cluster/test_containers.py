@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cluster.containers import unexpanded
+from bot.cluster.types.containers import unexpanded
 from playground.cluster.control.expansion import expand
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from kubernetes.config.incluster_config import InClusterConfigLoader
 
-from bot.cluster.connection import Connection, Request
-from bot.cluster.credentials import Access, load_access, open_access
+from bot.cluster.api.connection import Connection, Request
+from bot.cluster.api.credentials import Access, load_access, open_access
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import ApiServer, answer, serving, write_kubeconfig
 from tests.bot.cluster.conftest import PATIENT

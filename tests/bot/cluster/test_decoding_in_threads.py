@@ -10,7 +10,7 @@ from threading import Barrier, Thread
 
 import msgspec
 
-from bot.cluster.answers import decode
+from bot.cluster.api.answers import decode
 
 sys.setswitchinterval(1e-6)
 for _ in range(100):

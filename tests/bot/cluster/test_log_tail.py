@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from bot.cluster.client import Client, LogSource
-from bot.cluster.log_tail import Limits, lines_of
+from bot.cluster.api.client import Client, LogSource
+from bot.cluster.api.log_tail import Limits, lines_of
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import ApiServer, Asked, Wire
 

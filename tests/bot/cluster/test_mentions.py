@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import bot.cluster
-from bot.cluster.answers import decode
-from bot.cluster.objects import Pod
+from bot.cluster.api.answers import decode
+from bot.cluster.types.objects import Pod
 from bot.datasets.saying import last_said
 from bot.errors import ClusterError, MetricsError, StorageError
 from bot.slack.markup import sentence

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.events import Event
-from bot.cluster.objects import Job, Node, Pod
+from bot.cluster.api.answers import decode
+from bot.cluster.types.events import Event
+from bot.cluster.types.objects import Job, Node, Pod
 
 
 def test_a_pod_is_read_as_far_as_needed() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cluster.quantities import SUFFIXES, Quantity, format_quantity, parse_quantity
+from bot.cluster.types.quantities import SUFFIXES, Quantity, format_quantity, parse_quantity
 
 
 @pytest.mark.parametrize(

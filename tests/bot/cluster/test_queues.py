@@ -6,9 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.objects import ClusterObject, has_condition
-from bot.cluster.queues import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from bot.cluster.api.answers import decode
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -18,6 +16,8 @@ from bot.cluster.resources import (
     WORKLOADS,
     Resource,
 )
+from bot.cluster.types.objects import ClusterObject, has_condition
+from bot.cluster.types.queues import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from tests.bot.cluster.kueue_examples import GPU, cluster_queue, queued_workload, usage
 from tests.schemas import fits_custom
 

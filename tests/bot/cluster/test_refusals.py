@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from bot.cluster.answers import refusal
+from bot.cluster.api.answers import refusal
 
 ADMISSION = 'jobs.batch "lane" is forbidden: '
 USER = 'User "system:serviceaccount:qm:bot" cannot create resource "jobs" in API group "batch"'

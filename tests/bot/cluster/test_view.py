@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from bot.cluster import labels
-from bot.cluster.objects import OwnerReference, Pod, PodMeta
 from bot.cluster.resources import EVENTS, JOBS, PODS, WORKLOADS
+from bot.cluster.types.objects import OwnerReference, Pod, PodMeta
 from bot.cluster.view import Store, View
 
 

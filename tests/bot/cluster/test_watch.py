@@ -1,8 +1,8 @@
 """A watch lists, follows, resumes where it was, and ends when told."""
 
-from bot.cluster.connection import Connection
+from bot.cluster.api.connection import Connection
+from bot.cluster.api.watch import Pace
 from bot.cluster.resources import WORKLOADS
-from bot.cluster.watch import Pace
 from tests.bot.cluster.api_server import (
     PATIENCE_SECONDS,
     ApiServer,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.cluster.connection import Connection
+from bot.cluster.api.connection import Connection
 from tests.bot.cluster.api_server import ApiServer, answer, listing, status, thing
 from tests.bot.cluster.watching import (
     FAST,

@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from bot.cluster.client import Client, LogSource
-from bot.cluster.connection import CHUNK_BYTES
-from bot.cluster.whole_log import Lines, read_whole
+from bot.cluster.api.client import Client, LogSource
+from bot.cluster.api.connection import CHUNK_BYTES
+from bot.cluster.api.whole_log import Lines, read_whole
 from bot.errors import ClusterError
 from tests.bot.cluster.api_server import ApiServer, Asked, Wire
 

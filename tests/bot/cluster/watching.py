@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any
 
-from bot.cluster.connection import Connection
-from bot.cluster.discovery import Discovery
-from bot.cluster.listing import Listing
+from bot.cluster.api.connection import Connection
+from bot.cluster.api.discovery import Discovery
+from bot.cluster.api.listing import Listing
+from bot.cluster.api.watch import Pace, Watch
 from bot.cluster.resources import JOBS, Resource
 from bot.cluster.view import Store
-from bot.cluster.watch import Pace, Watch
 from tests.bot.cluster.api_server import PATIENCE_SECONDS, ApiServer, Asked, Reply, Wire
 
 PATH = "/apis/batch/v1/jobs"

@@ -14,7 +14,7 @@ from bot.datasets.card import VersionRenderer
 from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Dataset, Version
 from bot.datasets.versions.controller import VersionController, survey_changes
-from bot.people import Person
+from bot.people.people import Person
 from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.slack.card import Reply

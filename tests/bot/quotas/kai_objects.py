@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bot.cluster.answers import decode
+from bot.cluster.api.answers import decode
 from bot.cluster.resources import KAI_QUEUES, NODES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.view import View
 from bot.quotas.engines.kai.queues import KaiQueues

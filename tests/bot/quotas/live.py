@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from sqlmodel import select
 
-from bot.access import Access
 from bot.approvals import Approvals, Verdict
 from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.database.database import Database, Session
+from bot.people.access import Access
 from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.managed.controller import QuotaController
@@ -29,7 +29,7 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeups
-from bot.slack.parameters import Amount
+from bot.slack.grammar.parameters import Amount
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as PlaygroundCluster
 from playground.cluster.story import story_cluster

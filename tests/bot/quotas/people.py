@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 from typing_extensions import override
 
-from bot.access import Caller, ChannelPlace, Role
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Session
-from bot.people import Person
+from bot.people.access import Caller, ChannelPlace, Role
+from bot.people.people import Person
 from tests.moments import off_the_minute
 
 DAY = timedelta(days=1)

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 import msgspec
 from sqlmodel import select
 
-from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.approvals.context import ApprovalContext
-from bot.cluster.answers import decode
+from bot.cluster.api.answers import decode
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     LOCAL_QUEUES,
@@ -25,6 +24,7 @@ from bot.cluster.resources import (
 from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.errors import ChatError
+from bot.people.access import Access
 from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.quota import ANNOTATION
 from bot.quotas.engines.registry import Engines
@@ -41,8 +41,8 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop
 from bot.slack.card import Card
+from bot.slack.grammar.parameters import Amount
 from bot.slack.messages import Message
-from bot.slack.parameters import Amount
 from tests.bot.cluster.api_server import ApiServer, write_kubeconfig
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.quotas.people import (

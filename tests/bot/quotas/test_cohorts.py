@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
+from bot.cluster.api.answers import decode
 from bot.cluster.resources import CLUSTER_QUEUES, COHORTS
 from bot.cluster.view import View
 from bot.quotas.engines.cohorts import available

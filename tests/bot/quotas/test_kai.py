@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.kai import PodGroup
+from bot.cluster.api.answers import decode
 from bot.cluster.resources import NODES as NODE_RESOURCE
+from bot.cluster.types.kai import PodGroup
 from bot.config import Team
 from bot.quotas.engines.engine import Figures
 from bot.quotas.engines.kai.workloads import standing_of

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.kai import Queue
+from bot.cluster.api.answers import decode
+from bot.cluster.types.kai import Queue
 from bot.quotas.engines.kai.quota_fields import patch
 from bot.quotas.engines.quota import (
     ANNOTATION,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, KAI_QUEUES
+from bot.cluster.types.objects import Job
 from bot.errors import UserError
 from bot.quotas.engines.engine import Demand, Placement, Queue, QueueingSpec, Runs
 from bot.quotas.engines.kai.queues import KaiQueues

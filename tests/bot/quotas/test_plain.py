@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.objects import Job
+from bot.cluster.api.answers import decode
 from bot.cluster.resources import ALLOWANCES, JOBS, PODS, SYSTEM_PRIORITIES, Resource
+from bot.cluster.types.objects import Job
 from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
 from bot.quotas.engines.engine import Demand, Figures, Placement, Queue, QueueingSpec

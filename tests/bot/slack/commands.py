@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypedDict, Unpack
 
 from bot.slack.card import Reply
-from bot.slack.container_parameters import (
+from bot.slack.grammar.container_parameters import (
     ClaimMount,
     EnvironmentPair,
     EnvironmentVariable,
@@ -16,9 +16,8 @@ from bot.slack.container_parameters import (
     SecretReference,
     VolumeMount,
 )
-from bot.slack.declarations import Command, of_no_team
-from bot.slack.markup import plain
-from bot.slack.parameters import (
+from bot.slack.grammar.declarations import Command, of_no_team
+from bot.slack.grammar.parameters import (
     Amount,
     Duration,
     GpuAmount,
@@ -29,6 +28,7 @@ from bot.slack.parameters import (
     TeamName,
     WholeNumber,
 )
+from bot.slack.markup import plain
 
 
 class Right(StrEnum):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.slack.transports import Transport
+from bot.slack.receiving.transports import Transport
 from playground.loopback import reserved_port
 from tests.bot.slack.desks import Desk, by_http, by_sockets
 from tests.bot.slack.senders import Office, office

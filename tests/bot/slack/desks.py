@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from bot.config import Secrets, Settings
-from bot.http import Pages, Server, application
-from bot.priority import ForegroundGate
+from bot.database.priority import ForegroundGate
+from bot.serving.http import Pages, Server, application
 from bot.slack.card import Reply
 from bot.slack.client import SlackClient
-from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
-from bot.slack.transports import Transport
+from bot.slack.receiving.incoming import Incoming
+from bot.slack.receiving.transports import Transport
 from playground.slack.delivery import RequestUrls
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 

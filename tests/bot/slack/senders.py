@@ -18,7 +18,7 @@ from bot.errors import DatabaseError
 from bot.slack.card import Card
 from bot.slack.markup import plain
 from bot.slack.messages import Message, Subject, ThreadMessage, post_once, refresh_cards, show_card
-from bot.slack.sender import Sender
+from bot.slack.sending.sender import Sender
 from playground.clock import VirtualClock
 from playground.slack.people import Message as Shown
 from tests.bot.slack.desks import client_of, settings_for

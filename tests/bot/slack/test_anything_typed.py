@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.errors import UsageError
-from bot.slack.registry import Registry
+from bot.slack.grammar.registry import Registry
 from tests.bot.slack.commands import declare_quota, declare_train
 
 REGISTRY = Registry([declare_train(), declare_quota()])
@@ -78,7 +78,8 @@ def test_parsing_takes_less_than_a_millisecond() -> None:
 
 def test_declarations_load_without_the_database() -> None:
     script = (
-        "import bot.slack.help, sys; print('slack_bolt' in sys.modules, 'sqlmodel' in sys.modules)"
+        "import sys, bot.slack.grammar.help;"
+        "print('slack_bolt' in sys.modules, 'sqlmodel' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=110

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.slack.budgets import POST, UPDATE, Budgets, Call
+from bot.slack.sending.budgets import POST, UPDATE, Budgets, Call
 from tests.watches import Watch
 
 IN_A, IN_B = Call(POST, "C0TEAMA"), Call(POST, "C0TEAMB")

@@ -1,5 +1,5 @@
-from bot.slack.command_docs import commands_page
-from bot.slack.registry import Registry
+from bot.slack.grammar.command_docs import commands_page
+from bot.slack.grammar.registry import Registry
 from tests.bot.slack.commands import declare_quota
 
 

@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from bot.slack.card import Reply
-from bot.slack.declarations import CLUSTER, TEAM, Command, DeclarationError, Part, of_no_team
+from bot.slack.grammar.declarations import (
+    CLUSTER,
+    TEAM,
+    Command,
+    DeclarationError,
+    Part,
+    of_no_team,
+)
+from bot.slack.grammar.parameters import RunName
+from bot.slack.grammar.registry import Parsed, Registry
 from bot.slack.markup import plain
-from bot.slack.parameters import RunName
-from bot.slack.registry import Parsed, Registry
 from tests.bot.slack.commands import Context, Right
 
 

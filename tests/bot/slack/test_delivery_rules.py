@@ -6,7 +6,8 @@ import pytest
 
 from bot.errors import ChatError
 from bot.slack.client import Destination, MessageRef
-from bot.slack.delivery_rules import (
+from bot.slack.messages import Message
+from bot.slack.sending.delivery_rules import (
     Changes,
     DeliveryContext,
     FindPosted,
@@ -17,7 +18,6 @@ from bot.slack.delivery_rules import (
     after_vain_look,
     decide,
 )
-from bot.slack.messages import Message
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, tzinfo=UTC))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.slack.sender import Sender
+from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
 from tests.bot.slack.senders import Office
 

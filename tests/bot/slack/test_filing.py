@@ -8,8 +8,8 @@ import pytest
 from bot.clock import Clock
 from bot.slack.card import AsFile, Card, Reply
 from bot.slack.filing import LONGEST_CODE, LONGEST_DOCUMENT, Filing
-from bot.slack.incoming import Incoming
 from bot.slack.markup import plain
+from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from tests.bot.slack.desks import Desk
 from tests.bot.slack.senders import Office

@@ -1,7 +1,7 @@
 import pytest
 
 from bot.errors import UsageError
-from bot.slack.grammar import after_mention, normalise, split
+from bot.slack.grammar.splitting import after_mention, normalise, split
 
 
 @pytest.mark.parametrize(

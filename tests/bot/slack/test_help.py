@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from enum import StrEnum
 
-from bot.slack.help import help_reply
-from bot.slack.registry import HelpAsked, Parsed, Registry
+from bot.slack.grammar.help import help_reply
+from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
 from bot.slack.text import as_text
 from tests.bot.slack.commands import Right, declare_quota, declare_train
 

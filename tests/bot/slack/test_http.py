@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from bot.http import Pages, Server, application
-from bot.slack.answers import Answers
+from bot.serving.http import Pages, Server, application
 from bot.slack.card import Reply
-from bot.slack.http import SlackHttp
-from bot.slack.listeners import bolt_app
-from bot.slack.reception import RequestReceiver
+from bot.slack.receiving.answers import Answers
+from bot.slack.receiving.http import SlackHttp
+from bot.slack.receiving.listeners import bolt_app
+from bot.slack.receiving.reception import RequestReceiver
 from tests.bot.slack.desks import COMMANDS, Desk, Gate, by_http, client_of, say
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 

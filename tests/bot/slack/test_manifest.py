@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from bot.errors import LimitError
-from bot.slack.declarations import Command
-from bot.slack.manifest import SCOPES, manifest
-from bot.slack.registry import Registry
+from bot.slack.grammar.declarations import Command
+from bot.slack.grammar.manifest import SCOPES, manifest
+from bot.slack.grammar.registry import Registry
 from tests.bot.slack.commands import Right, declare_quota, declare_train
 from tests.bot.slack.test_declarations import answer
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack.container_parameters import (
+from bot.slack.grammar.container_parameters import (
     ClaimMount,
     CodeVersion,
     CpuQuantity,
@@ -13,7 +13,7 @@ from bot.slack.container_parameters import (
     SecretPair,
     ShellWords,
 )
-from bot.slack.parameters import (
+from bot.slack.grammar.parameters import (
     Choice,
     Duration,
     GpuAmount,

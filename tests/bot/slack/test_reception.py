@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from slack_bolt import BoltRequest, BoltResponse
 
-from bot.slack.answers import Answers
 from bot.slack.card import Reply
-from bot.slack.incoming import Arrival, Incoming
-from bot.slack.listeners import ARRIVAL, bolt_app
-from bot.slack.reception import MakeRequest, RequestReceiver
+from bot.slack.receiving.answers import Answers
+from bot.slack.receiving.incoming import Arrival, Incoming
+from bot.slack.receiving.listeners import ARRIVAL, bolt_app
+from bot.slack.receiving.reception import MakeRequest, RequestReceiver
 from tests.bot.slack.desks import COMMANDS, client_of, say
 from tests.playground.slack.served import Served
 

@@ -5,10 +5,10 @@ import pytest
 
 from bot.errors import UsageError
 from bot.slack.card import Reply
-from bot.slack.declarations import Command, DeclarationError
+from bot.slack.grammar.declarations import Command, DeclarationError
+from bot.slack.grammar.parameters import Pattern
+from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
 from bot.slack.markup import plain
-from bot.slack.parameters import Pattern
-from bot.slack.registry import HelpAsked, Parsed, Registry
 from tests.bot.slack.commands import Context, Right, Submission, declare_quota, declare_train
 
 ALICE = Context("alice")

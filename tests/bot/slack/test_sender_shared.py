@@ -10,9 +10,9 @@ import pytest
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.directory import SharedChannels
-from bot.people import Channel
-from bot.slack.sender import Sender
+from bot.people.directory import SharedChannels
+from bot.people.people import Channel
+from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
 from tests.bot.slack.desks import client_of
 from tests.bot.slack.senders import Office, office

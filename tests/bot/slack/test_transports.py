@@ -8,7 +8,7 @@ import pytest
 from bot.config import Secrets
 from bot.errors import ConfigurationError
 from bot.slack.card import Button, Card, Reply
-from bot.slack.transports import Transport
+from bot.slack.receiving.transports import Transport
 from playground.slack.people import Message
 from tests.bot.slack.conftest import Open
 from tests.bot.slack.desks import (

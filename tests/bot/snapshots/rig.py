@@ -17,7 +17,7 @@ from bot.cluster.resources import (
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
-from bot.people import Person
+from bot.people.people import Person
 from bot.reconcile import due
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext

@@ -11,8 +11,8 @@ from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup
-from bot.slack.container_parameters import VolumeMount
-from bot.slack.parameters import Reference
+from bot.slack.grammar.container_parameters import VolumeMount
+from bot.slack.grammar.parameters import Reference
 from bot.snapshots import finding
 from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.snapshots.controller import SnapshotController

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bot.cluster.answers import decode
-from bot.cluster.objects import Job, Pod
-from bot.cluster.queues import Workload
+from bot.cluster.api.answers import decode
+from bot.cluster.types.objects import Job, Pod
+from bot.cluster.types.queues import Workload
 from bot.quotas.engines.kueue.runs import standing_of
 from bot.quotas.engines.standing import AdmissionState
 from bot.training.kinds.job import JOB

@@ -10,7 +10,7 @@ from bot.approvals import Approvals
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
-from bot.people import Person
+from bot.people.people import Person
 from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
@@ -18,7 +18,7 @@ from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup
 from bot.slack.card import Card, Reply
-from bot.slack.parameters import Nodes, Reference
+from bot.slack.grammar.parameters import Nodes, Reference
 from bot.slack.text import as_text
 from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training.external.removal import RemovalController

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from bot.cluster.objects import ClusterObject, ObjectMeta
 from bot.cluster.resources import JOBS, SECRETS, SERVICES
+from bot.cluster.types.objects import ClusterObject, ObjectMeta
 from bot.reconcile.decisions import Wait
 from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import Dependent

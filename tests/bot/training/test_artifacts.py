@@ -6,7 +6,7 @@ import pytest
 
 from bot.config import Preset
 from bot.errors import UsageError
-from bot.slack.container_parameters import (
+from bot.slack.grammar.container_parameters import (
     Artifact,
     ArtifactPath,
     DataMount,

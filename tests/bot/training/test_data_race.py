@@ -13,7 +13,7 @@ from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
-from bot.slack.container_parameters import DataMount
+from bot.slack.grammar.container_parameters import DataMount
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
 from tests.bot.ground import START, Outside
 from tests.bot.training.rig import Rig, settings

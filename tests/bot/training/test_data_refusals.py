@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.datasets.caches.tables import CachePhase
-from bot.slack.container_parameters import DataMount, VolumeMount
+from bot.slack.grammar.container_parameters import DataMount, VolumeMount
 from bot.training.spec import SHM_PATH
 from playground.cluster.story import claim, storage_class
 from tests.bot.datasets.caches.rows import SIZE

@@ -13,7 +13,7 @@ from bot.errors import ConflictError, QuartermasterError
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.card import Reply
-from bot.slack.container_parameters import DataMount
+from bot.slack.grammar.container_parameters import DataMount
 from bot.slack.text import as_text
 from bot.training.kinds import KINDS
 from bot.training.records.record import details, record_of

@@ -7,7 +7,7 @@ import pytest
 
 from bot.config import Preset
 from bot.errors import UsageError
-from bot.slack.container_parameters import Artifact, DataMount, DatasetMount, NewVolume
+from bot.slack.grammar.container_parameters import Artifact, DataMount, DatasetMount, NewVolume
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import with_preset
 from handlers.train.runs import train

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
-from bot.cluster.objects import Pod
+from bot.cluster.api.answers import decode
+from bot.cluster.types.objects import Pod
 from bot.reconcile.decisions import Create, Wait
 from bot.training.failures import Failure, failure_row
 from bot.training.kinds.kubeflow import KubeflowJob

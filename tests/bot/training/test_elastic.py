@@ -7,8 +7,8 @@ import pytest
 from bot.config import Settings
 from bot.errors import ConflictError
 from bot.quotas.engines.registry import Engines
-from bot.slack.container_parameters import EnvironmentVariable
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.container_parameters import EnvironmentVariable
+from bot.slack.grammar.parameters import Nodes
 from bot.training.service import TrainingService
 from bot.training.spec import spec_of
 from bot.training.submission.building import Submission, fill_in

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.errors import ConflictError, UsageError
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.scaling import RestartOffer
 from bot.training.tables import RunPhase
 from playground.cluster.objects.schemas import find

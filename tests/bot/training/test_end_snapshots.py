@@ -7,7 +7,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.errors import QuartermasterError
-from bot.slack.container_parameters import NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import NewVolume, VolumeMount
 from bot.slack.markup import when
 from bot.snapshots.tables import SnapshotPhase as Taking
 from bot.training.records.lineage import lineage_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.runs.card import People
 from bot.training.runs.replies import why_card
 from playground.cluster.control.training import Training

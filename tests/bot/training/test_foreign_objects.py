@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.cluster import labels
-from bot.slack.container_parameters import SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import SecretReference, VolumeMount
 from bot.training.tables import RunPhase
 from playground.cluster.story import claim
 from tests.bot.ground import ALICE, INSTALLATION

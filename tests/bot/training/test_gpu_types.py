@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.errors import QuartermasterError
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.spec import spec_of
 from bot.training.tables import RunPhase
 from playground.cluster.story import GPU, NODE_RESOURCES, add_node, flavor

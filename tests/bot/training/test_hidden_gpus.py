@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UsageError
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from playground.cluster.control.expansion import environment_of
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_names import COMMAND, KINDS, full

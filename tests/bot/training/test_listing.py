@@ -4,7 +4,7 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.database.database import Database
-from bot.people import Person
+from bot.people.people import Person
 from bot.training.runs.listing import Listing, listing
 from bot.training.tables import Run, RunPhase
 from tests.moments import off_the_minute

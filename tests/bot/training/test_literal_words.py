@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.cluster.labels import ROLE
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.rayjob import COMMAND, LAUNCHER
 from playground.cluster.control.expansion import environment_of, words_of
 from tests.bot.training.rig import Rig

@@ -1,6 +1,6 @@
 """Runs on volumes that Trident does not find any more: refused when they are submitted."""
 
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from tests.bot.datasets.caches.rows import only_cache
 from tests.bot.training.rig import Rig
 from tests.bot.training.test_data_runs import DATA, cached, refusal

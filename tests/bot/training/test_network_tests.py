@@ -10,7 +10,7 @@ import pytest
 from bot.config import Settings
 from bot.errors import ConflictError, LimitError, QuartermasterError, UsageError
 from bot.quotas.engines.registry import Engines
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.service import TrainingService
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training

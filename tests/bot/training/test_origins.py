@@ -7,7 +7,7 @@ from sqlmodel import select
 
 from bot.errors import QuartermasterError
 from bot.slack.card import Reply
-from bot.slack.container_parameters import NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import NewVolume, VolumeMount
 from bot.slack.text import as_text
 from bot.snapshots.snapshots import replies
 from bot.snapshots.tables import Restore, RestorePhase

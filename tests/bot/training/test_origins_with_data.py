@@ -3,10 +3,10 @@
 import pytest
 from sqlmodel import Session, select
 
-from bot.access import Caller
 from bot.datasets.caches.tables import CachePhase
 from bot.datasets.tables import Version
-from bot.slack.container_parameters import VolumeMount
+from bot.people.access import Caller
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.snapshots.tables import Restore
 from bot.training.spec import asked_spec
 from bot.training.submission.new_run import AskedRun, UncachedRunError

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from bot.cluster.objects import ClusterObject, ObjectMeta
+from bot.cluster.types.objects import ClusterObject, ObjectMeta
 from bot.reconcile.due import Due
 from bot.training.runs.troubles import warning_about
 from bot.training.tables import RunPhase

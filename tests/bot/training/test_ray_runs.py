@@ -3,7 +3,7 @@
 import pytest
 
 from bot.errors import ConflictError
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.ledger import Fault

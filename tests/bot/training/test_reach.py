@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.cluster.claims import Requirement
+from bot.cluster.types.claims import Requirement
 from bot.errors import ConflictError
-from bot.slack.container_parameters import DataMount, NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import DataMount, NewVolume, VolumeMount
 from bot.training.tables import RunPhase
 from playground.cluster.objects.kinds import Object
 from playground.cluster.story import claim, storage_class

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from sqlmodel import select
 
 from bot.slack.card import AsFile
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.records.record import details, export_card, export_text, record_of
 from bot.training.records.spans import Times, times_of
 from bot.training.tables import Run, RunPhase, Span

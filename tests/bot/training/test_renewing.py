@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from bot.slack.parameters import Reference
+from bot.slack.grammar.parameters import Reference
 from bot.training.submission.new_run import Submitted
 from bot.training.tables import RunPhase
 from tests.bot.ground import ALICE, BOB, ERIN

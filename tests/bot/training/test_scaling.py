@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.errors import UserError
-from bot.slack.parameters import Nodes, Reference
+from bot.slack.grammar.parameters import Nodes, Reference
 from bot.training.scaling import RestartOffer, Scaled
 from bot.training.tables import RunPhase
 from playground.cluster.kueue.configuration import Configuration

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from bot.config import Admission
 from bot.errors import UsageError
-from bot.slack.container_parameters import EnvironmentVariable, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, VolumeMount
 from bot.training.kinds import KINDS, dependents_of, kind_of_run
 from bot.training.spec import RunSpec, Security, to_row
 from bot.training.submission.new_run import AskedRun

@@ -11,9 +11,9 @@ from bot.audit import AuditLine, lines_about
 from bot.config import Limits, Settings
 from bot.errors import QuartermasterError
 from bot.reconcile.due import Due
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.parameters import Reference
 from bot.slack.messages import Message
-from bot.slack.parameters import Reference
 from bot.training.service import TrainingService
 from bot.training.spec import SHM_PATH
 from bot.training.tables import RunPhase

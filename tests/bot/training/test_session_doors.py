@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from bot.slack.container_parameters import SecretReference
+from bot.slack.grammar.container_parameters import SecretReference
 from bot.slack.text import as_text
 from bot.training.runs.replies import opened
 from bot.training.sessions.service import SessionService

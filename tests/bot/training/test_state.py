@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.quotas.engines.standing import AdmissionState
 from bot.training.kinds.status import Root
 from bot.training.state import State, state_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cluster.log_tail import lines_of
+from bot.cluster.api.log_tail import lines_of
 from bot.slack.card import Progress
 from bot.training.logs.results import Reading, read_log
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.slack.container_parameters import NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import NewVolume, VolumeMount
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import claim, storage_class, training_job

@@ -6,7 +6,7 @@ import pytest
 
 from bot.config import ClusterSettings
 from bot.errors import QuartermasterError
-from bot.slack.container_parameters import NewVolume, VolumeMount
+from bot.slack.grammar.container_parameters import NewVolume, VolumeMount
 from bot.training.tables import RunPhase
 from playground.cluster.story import claim, storage_class
 from playground.ledger import Fault

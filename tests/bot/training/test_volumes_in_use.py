@@ -1,7 +1,7 @@
 """Runs say which PVCs they use, so that nobody takes back under them what these can do."""
 
 from bot import holds
-from bot.slack.container_parameters import VolumeMount
+from bot.slack.grammar.container_parameters import VolumeMount
 from bot.volumes.changes.holds import CLAIM
 from playground.cluster.story import claim
 from tests.bot.ground import START

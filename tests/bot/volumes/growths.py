@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.access import Caller
 from bot.approvals import Verdict
 from bot.config import Settings
 from bot.database.database import Database
+from bot.people.access import Caller
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.volumes.growths.card import GrowthRenderer, question

@@ -6,12 +6,12 @@ from typing import Any
 from sqlmodel import Session, select
 from typing_extensions import override
 
-from bot.access import Caller
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.approvals.context import ApprovalContext
 from bot.config import Settings
 from bot.database.database import Database
-from bot.people import Person
+from bot.people.access import Caller
+from bot.people.people import Person
 from bot.reconcile.controller import Controller
 from bot.slack.card import Reply
 from bot.slack.text import as_text

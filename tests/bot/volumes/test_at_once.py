@@ -6,9 +6,9 @@ from threading import Barrier
 
 from sqlmodel import Session, select
 
-from bot.access import Caller
 from bot.database.database import Database
 from bot.errors import ConflictError
+from bot.people.access import Caller
 from bot.volumes.growths.tables import Growth
 from tests.bot.ground import CAROL, ERIN
 from tests.bot.volumes.growths import Growing

@@ -10,19 +10,19 @@ from sqlmodel import Session, select
 from typing_extensions import override
 
 from bot.clock import Clock
-from bot.cluster.allowances import Allowance, AllowanceStatus
-from bot.cluster.claims import (
+from bot.cluster.api.connection import Connection
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.cluster.types.allowances import Allowance, AllowanceStatus
+from bot.cluster.types.claims import (
     TRIDENT,
     ClaimReference,
     CsiSource,
     PersistentVolume,
     VolumeSpec,
 )
-from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import ObjectMeta
-from bot.cluster.quantities import Quantity
-from bot.cluster.resources import VOLUMES
+from bot.cluster.types.objects import ObjectMeta
+from bot.cluster.types.quantities import Quantity
 from bot.config import Datasets
 from bot.database.database import Database
 from bot.datasets.caches.classes import rooms

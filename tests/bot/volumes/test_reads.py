@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.cluster.claims import TRIDENT, ClaimReference, ClaimSpec, CsiSource, VolumeSpec
-from bot.cluster.claims import PersistentVolume as Pv
-from bot.cluster.claims import PersistentVolumeClaim as Pvc
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import ObjectMeta
 from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import TRIDENT, ClaimReference, ClaimSpec, CsiSource, VolumeSpec
+from bot.cluster.types.claims import PersistentVolume as Pv
+from bot.cluster.types.claims import PersistentVolumeClaim as Pvc
+from bot.cluster.types.objects import ObjectMeta
 from bot.config import Team
 from bot.errors import ClusterError, NotFoundError, StorageError
 from bot.volumes.anf import NetAppFiles

@@ -12,7 +12,7 @@ import uvicorn
 from slack_sdk import WebClient
 
 from bot.app import commands
-from bot.slack.manifest import manifest
+from bot.slack.grammar.manifest import manifest
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
 from playground.slack.app import Receive, Scope, Send, SlackApp

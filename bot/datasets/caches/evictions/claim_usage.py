@@ -10,8 +10,8 @@ from sqlmodel import Field, Session, SQLModel, col, select
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
 from bot.cluster.resources import PODS, PVCS
+from bot.cluster.types.objects import Pod
 from bot.config import Settings
 from bot.database.columns import Moment
 from bot.datasets.caches.tables import Cache, CacheShare

@@ -6,8 +6,8 @@ from sqlmodel import Session
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Pod
 from bot.cluster.resources import ALLOWANCES, PODS, PVCS
+from bot.cluster.types.objects import Pod
 from bot.cluster.view import Change
 from bot.datasets.caches.classes import kept, rooms
 from bot.datasets.caches.evictions import claim_usage

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import Job
 from bot.cluster.resources import JOBS, PODS, PVCS
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
+from bot.cluster.types.objects import Job
 from bot.datasets.caches.evictions import marking
 from bot.datasets.caches.evictions.marking import Parting
 from bot.datasets.caches.finding import lost

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from bot.cluster.claims import PersistentVolume
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
+from bot.cluster.types.claims import PersistentVolume
 from bot.config import Datasets, Store
 from bot.datasets.caches.job import TARGET, JobTarget, give_processors, metadata_of, mount
 from bot.datasets.caches.plan import quantity

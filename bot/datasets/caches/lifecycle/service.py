@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot import holds
-from bot.access import Caller, Right, Role
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.datasets import finding
@@ -22,6 +21,7 @@ from bot.datasets.tables import DATASET, Dataset
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
+from bot.people.access import Caller, Right, Role
 from bot.slack.messages import refresh_cards
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.datasets.caches.shares.forms import Form, Unshareable, form_of, with_namespace
 from bot.datasets.caches.shares.origin import Origin
 from bot.datasets.caches.tables import CacheShare, SharePhase

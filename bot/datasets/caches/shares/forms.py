@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from bot.cluster import labels
-from bot.cluster.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.resources import STORAGE_CLASSES, VOLUMES
+from bot.cluster.types.claims import NodeTerm, PersistentVolume, PersistentVolumeClaim
 from bot.cluster.view import View
 from bot.datasets.caches.shares.origin import Origin
 from bot.datasets.caches.tables import CacheShare

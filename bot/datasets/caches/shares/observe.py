@@ -1,10 +1,10 @@
 """Observes the objects of a share and of its cache, by live reads: there are few of them."""
 
 from bot.cluster import labels
-from bot.cluster.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import PODS, PVCS, VOLUME_REFERENCES, VOLUMES
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim, VolumeReference
+from bot.cluster.types.objects import ClusterObject
 from bot.datasets import pods
 from bot.datasets.caches.shares.decide import BOUND, ShareObserved, is_leaving
 from bot.datasets.caches.shares.forms import TRIDENT, Form

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.kai import Queue, Resources
 from bot.cluster.resources import KAI_QUEUES
+from bot.cluster.types.kai import Queue, Resources
 from bot.config import Team
 from bot.findings import Finding, Findings
 

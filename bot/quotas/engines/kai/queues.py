@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from bot.cluster.kai import PodGroup, QueueResource
-from bot.cluster.kai import Queue as KaiQueue
-from bot.cluster.objects import Node
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, is_owned
+from bot.cluster.types.kai import PodGroup, QueueResource
+from bot.cluster.types.kai import Queue as KaiQueue
+from bot.cluster.types.objects import Node
 from bot.cluster.view import View
 from bot.quotas.engines.engine import LATEST, ZERO, Figures, Queue, QueueBacklog
 from bot.quotas.engines.kai.wording import WORDS

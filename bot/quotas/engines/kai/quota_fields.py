@@ -5,8 +5,8 @@ from decimal import Decimal
 from functools import partial
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.kai import Queue, QueueResource
 from bot.cluster.resources import KAI_QUEUES
+from bot.cluster.types.kai import Queue, QueueResource
 from bot.quotas.engines.engine import QuotaReader
 from bot.quotas.engines.kai.queues import borrowing_limit, gpu_share, node_pool, quota_of
 from bot.quotas.engines.quota import (

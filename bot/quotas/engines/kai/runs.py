@@ -7,10 +7,10 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.kai import PodGroup
-from bot.cluster.kai import Queue as KaiQueue
-from bot.cluster.objects import ClusterObject
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
+from bot.cluster.types.kai import PodGroup
+from bot.cluster.types.kai import Queue as KaiQueue
+from bot.cluster.types.objects import ClusterObject
 from bot.errors import ClusterError, ConflictError
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from bot.cluster.kai import PodGroup, SchedulingCondition
-from bot.cluster.objects import OwnerReference
+from bot.cluster.types.kai import PodGroup, SchedulingCondition
+from bot.cluster.types.objects import OwnerReference
 from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
 
 _ZERO: Final = Decimal(0)

@@ -2,8 +2,8 @@
 
 import re
 
-from bot.cluster.objects import find_condition
-from bot.cluster.queues import Workload
+from bot.cluster.types.objects import find_condition
+from bot.cluster.types.queues import Workload
 from bot.quotas.engines.standing import Blocked, Cause
 
 # Kueue 0.19 and later report one reason.

@@ -1,7 +1,7 @@
 """Kueue's flavors as GPU types that runs can request."""
 
-from bot.cluster.queues import ResourceFlavorSpec
 from bot.cluster.resources import RESOURCE_FLAVORS
+from bot.cluster.types.queues import ResourceFlavorSpec
 from bot.cluster.view import View
 from bot.errors import ConflictError
 from bot.quotas.engines.engine import Placement, Queue

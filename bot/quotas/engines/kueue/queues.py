@@ -4,15 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from bot.cluster.objects import has_condition
-from bot.cluster.queues import (
-    ClusterQueue,
-    FlavorUsage,
-    LocalQueue,
-    ResourceGroup,
-    ResourceQuota,
-    Workload,
-)
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -20,6 +11,15 @@ from bot.cluster.resources import (
     RESOURCE_FLAVORS,
     WORKLOADS,
     is_owned,
+)
+from bot.cluster.types.objects import has_condition
+from bot.cluster.types.queues import (
+    ClusterQueue,
+    FlavorUsage,
+    LocalQueue,
+    ResourceGroup,
+    ResourceQuota,
+    Workload,
 )
 from bot.cluster.view import View
 from bot.quotas.engines.engine import LATEST, ZERO, CohortQuota, Figures, Queue, QueueBacklog

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.quantities import Quantity, format_quantity
-from bot.cluster.queues import ClusterQueue, ResourceQuota
 from bot.cluster.resources import CLUSTER_QUEUES
+from bot.cluster.types.quantities import Quantity, format_quantity
+from bot.cluster.types.queues import ClusterQueue, ResourceQuota
 from bot.quotas.engines.engine import QuotaReader
 from bot.quotas.engines.quota import (
     NOMINAL,

@@ -8,8 +8,6 @@ from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.objects import ClusterObject, Job, find_condition, has_condition
-from bot.cluster.queues import Workload
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     JOBS,
@@ -18,6 +16,8 @@ from bot.cluster.resources import (
     WORKLOADS,
     Resource,
 )
+from bot.cluster.types.objects import ClusterObject, Job, find_condition, has_condition
+from bot.cluster.types.queues import Workload
 from bot.errors import ClusterError, ConflictError
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kueue.conditions import blocked, told_of_checks

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from bot.cluster.objects import OwnerReference, find_condition, has_condition
-from bot.cluster.queues import Workload
+from bot.cluster.types.objects import OwnerReference, find_condition, has_condition
+from bot.cluster.types.queues import Workload
 from bot.quotas.engines.kueue.conditions import blocked
 from bot.quotas.engines.standing import Blocked
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 
-from bot.cluster.allowances import Allowance
 from bot.cluster.resources import ALLOWANCES
+from bot.cluster.types.allowances import Allowance
 from bot.cluster.view import View
 from bot.errors import ConflictError
 from bot.quotas.engines.engine import ZERO, Figures, Queue, QueueBacklog, QuotaReader

@@ -6,8 +6,8 @@ from copy import deepcopy
 from typing import Any
 
 from bot.cluster import labels
-from bot.cluster.objects import ClusterObject, Pod, find_condition
 from bot.cluster.resources import PODS, SYSTEM_PRIORITIES, Resource
+from bot.cluster.types.objects import ClusterObject, Pod, find_condition
 from bot.cluster.view import View
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.manifests import started_at_once, templates

@@ -6,8 +6,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from bot.cluster.allowances import Allowance
 from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, Resource
+from bot.cluster.types.allowances import Allowance
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session

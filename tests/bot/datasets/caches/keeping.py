@@ -8,7 +8,6 @@ from sqlmodel import Session, col, select
 from typing_extensions import override
 
 from bot import holds
-from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
@@ -20,6 +19,7 @@ from bot.datasets.caches.evictions.marking import Mark, mark
 from bot.datasets.caches.evictions.sweep import look_through
 from bot.datasets.caches.lifecycle.service import KeepingService
 from bot.datasets.caches.tables import CACHE, SHARE, Cache, CacheIntent, CachePhase, CacheShare
+from bot.people.access import Caller, ChannelPlace, Role
 from bot.reconcile import due
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
+from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
 from bot.database.database import Database
 from bot.datasets.caches.tables import Orphan
 from bot.datasets.leftovers.anf import AnfOrphans

@@ -7,9 +7,9 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.audit import lines_about
-from bot.cluster.allowances import Allowance, AllowanceStatus
-from bot.cluster.objects import ObjectMeta
-from bot.cluster.quantities import Quantity
+from bot.cluster.types.allowances import Allowance, AllowanceStatus
+from bot.cluster.types.objects import ObjectMeta
+from bot.cluster.types.quantities import Quantity
 from bot.datasets.caches.replies import offered, told
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent

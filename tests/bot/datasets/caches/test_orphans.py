@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.access import Caller, ChannelPlace, Role
 from bot.cluster import labels
 from bot.cluster.resources import JOBS, PVCS
 from bot.database.database import Database
 from bot.datasets.caches.tables import CachePhase, Orphan
 from bot.datasets.leftovers.controller import OrphanController, look_for_orphans
 from bot.datasets.usage.service import UsageService
+from bot.people.access import Caller, ChannelPlace, Role
 from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.cluster.story import storage_class

@@ -11,7 +11,6 @@ import pytest
 from sqlmodel import Session
 
 from bot import holds
-from bot.access import Caller, ChannelPlace, Role
 from bot.audit import Actor
 from bot.database.database import Database
 from bot.datasets.caches.evictions.marking import Mark, mark
@@ -19,6 +18,7 @@ from bot.datasets.caches.lifecycle.service import KeepingService, Pinning
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
 from bot.datasets.caches.using import take_hold
 from bot.errors import ConflictError
+from bot.people.access import Caller, ChannelPlace, Role
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, START, TEAM_A

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decoder
-from bot.cluster.claims import PersistentVolume
+from bot.cluster.api.answers import decoder
+from bot.cluster.types.claims import PersistentVolume
 from bot.datasets.caches.shares.forms import (
     Form,
     Unshareable,

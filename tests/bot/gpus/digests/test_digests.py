@@ -13,7 +13,7 @@ from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.tables import Hour, Sampling, Series, What
-from bot.people import Person
+from bot.people.people import Person
 from bot.quotas.tables import Override, OverridePhase
 from bot.reconcile.due import wake
 from bot.slack.card import Card

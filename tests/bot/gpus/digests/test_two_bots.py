@@ -10,7 +10,7 @@ from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.reconcile.due import wake
 from bot.slack.messages import Message
-from bot.slack.sender import Sender
+from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
 from tests.bot.gpus.digests.telling import DAY, NEXT, NOW, SECTIONS, Telling
 from tests.bot.gpus.digests.test_digests import a_day

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from bot.errors import ConflictError, UsageError
-from bot.slack.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes
 from bot.training.kinds import KINDS, NAMES, gpus_of, requests_of
 from bot.training.kinds.choosing import choose, chosen_nodes
 from bot.training.kinds.job import JobKind

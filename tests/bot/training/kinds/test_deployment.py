@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bot.cluster.objects import Pod
+from bot.cluster.types.objects import Pod
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import UsageError

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bot.cluster.resources import SERVICES
 from bot.quotas.engines.engine import QueueingSpec
 from bot.quotas.engines.kueue.runs import queued
-from bot.slack.container_parameters import EnvironmentVariable
+from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds import gpus_of
 from bot.training.kinds.elastic import ElasticKind, launch_command
 from bot.training.queueing import queueing_of

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import ClusterError, UsageError
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.kind import Site
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.trainjob import TrainJobKind, earlier

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.cluster.answers import decode
+from bot.cluster.api.answers import decode
 from bot.training.kinds import ROOTS
 from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import RootType

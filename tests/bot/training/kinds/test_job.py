@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.quotas.engines.kueue.runs import queued
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.job import JobKind
 from bot.training.kinds.pods import object_name
 from bot.training.queueing import queueing_of

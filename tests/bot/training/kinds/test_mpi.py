@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bot.cluster.objects import Pod
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.cluster.types.objects import Pod
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import gpus_of
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.mpirun import launch_command

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bot.cluster.answers import decode
-from bot.cluster.objects import Pod
+from bot.cluster.api.answers import decode
+from bot.cluster.types.objects import Pod
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import ConflictError, UsageError
-from bot.slack.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
+from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.failures import failure_of
 from bot.training.kinds import gpus_of, gpus_of_pod
 from bot.training.kinds.kind import Site

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bot.cluster.objects import Pod
-from bot.slack.container_parameters import EnvironmentVariable, VolumeMount
+from bot.cluster.types.objects import Pod
+from bot.slack.grammar.container_parameters import EnvironmentVariable, VolumeMount
 from bot.training.kinds import gpus_of
 from bot.training.kinds.sync import SyncKind
 from bot.training.spec import RunSpec, to_row

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 from msgspec import structs
 from sqlmodel import Session, col, select
 
-from bot.access import Access
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.approvals.context import ApprovalContext
-from bot.cluster.claims import (
+from bot.cluster.api.connection import Connection
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.claims import (
     TRIDENT,
     ClaimReference,
     ClaimSpec,
@@ -21,13 +23,11 @@ from bot.cluster.claims import (
     PersistentVolumeClaim,
     VolumeSpec,
 )
-from bot.cluster.cluster import Cluster
-from bot.cluster.connection import Connection
-from bot.cluster.objects import ObjectMeta
-from bot.cluster.resources import PVCS, VOLUMES
+from bot.cluster.types.objects import ObjectMeta
 from bot.config import Settings
 from bot.database.database import Database
-from bot.people import Person
+from bot.people.access import Access
+from bot.people.people import Person
 from bot.reconcile import due
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.loop import Loop

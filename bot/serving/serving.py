@@ -1,0 +1,192 @@
+"""The running bot: the threads round an application, started and stopped in order."""
+
+import gc
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+import structlog
+
+from bot.app import Application, version
+from bot.cluster.api.following import Following
+from bot.config import Secrets, Settings
+from bot.current import CurrentSettings
+from bot.database.database import Session
+from bot.database.exclusive import alone
+from bot.errors import DatabaseError
+from bot.people import people
+from bot.people.directory import (
+    ChannelController,
+    Directory,
+    GroupController,
+    PersonController,
+    SharedChannels,
+)
+from bot.reconcile import due
+from bot.reconcile.loop import Loop
+from bot.reconcile.wakeups import Wakeups
+from bot.serving.health import Health
+from bot.serving.http import Pages, Server, application
+from bot.serving.pulse import ClockFollower, pulse
+from bot.slack.client import SlackClient
+from bot.slack.filing import Filing
+from bot.slack.receiving.transports import Transport
+from bot.slack.sending.sender import Sender
+from bot.threads import EssentialThread
+
+log = structlog.get_logger()
+
+
+class ServerPart(Protocol):
+    """Something that runs, in `threads` without which the bot cannot do."""
+
+    @property
+    def threads(self) -> Sequence[EssentialThread]:
+        """All that it has by now."""
+        ...
+
+    def start(self) -> None:
+        """Begins."""
+        ...
+
+    def stop(self) -> None:
+        """Stops after finishing the work in progress."""
+        ...
+
+
+def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]) -> None:
+    """Runs the bot until it is asked to stop, then finishes the work in progress."""
+    stopping, at_start = threading.Event(), settings()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stopping.set())
+    with alone(at_start.database.url), running(settings, secrets, followed):
+        # What is there now stays: looking through it again would stop every thread for 75 ms.
+        gc.freeze()
+        gc.enable()
+        log.info("serving", listen=at_start.http.listen, version=version())
+        stopping.wait()
+        log.info("stopping")
+
+
+@contextmanager
+def running(
+    settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
+) -> Iterator[Sequence[ServerPart]]:
+    """The running parts of the bot; work in progress is finished when the context ends."""
+    bot = Application(settings, followed)
+    with ExitStack() as stack:
+        stack.callback(bot.close)
+        _take_up(bot)
+        parts = _parts(bot, secrets)
+        for part in parts:
+            part.start()
+            stack.callback(part.stop)
+        yield parts
+
+
+def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
+    """Everything that runs, in the order in which it is started."""
+    settings = bot.settings()
+    client = SlackClient(
+        secrets.bot_token.get_secret_value(), settings.slack.api_url, settings.workspace
+    )
+    directory = (
+        PersonController(client, bot.clock),
+        ChannelController(client, bot.clock, bot.settings),
+        GroupController(client, bot.clock, bot.settings),
+    )
+    anew = Directory(client, bot.database, bot.clock).read_anew
+    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory])
+    wakeups = Wakeups(bot.database, bot.clock, bot.watch_handlers())
+    for cluster in bot.clusters.values():
+        cluster.on_change(wakeups.on_change)
+    shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
+    sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
+    desk = Filing(bot.desk, bot.database, bot.clock)
+    transport = Transport(
+        settings, secrets, client, desk, _slash_names(bot), bot.database.gate.foreground
+    )
+    parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender]
+    parts += [bot.timetable, bot.settings]
+    health = Health(
+        bot.database,
+        bot.clock,
+        bot.clusters,
+        loop,
+        wakeups,
+        sender,
+        transport,
+        bot.timetable.next_at,
+        lambda: [thread for part in parts for thread in part.threads],
+    )
+    if settings.clock.url:
+        parts.insert(0, ClockFollower(settings.clock.url, bot.clock, lambda: _moved(bot, loop)))
+    parts += [*_servers(bot.settings(), _pages(bot, health, transport)), transport]
+    return parts
+
+
+def _servers(settings: Settings, pages: Pages) -> list[Server]:
+    """Where Slack's requests come strangers see no more than they need."""
+    at, slack_comes = settings.http, pages.slack is not None and not settings.playground
+    public = replace(pages, is_public=slack_comes or at.ops_listen is not None)
+    servers = [Server(application(public), at.listen)]
+    if at.ops_listen is not None:
+        ops = replace(pages, slack=None)
+        servers.append(Server(application(ops), at.ops_listen, "ops_listen"))
+    return servers
+
+
+def _moved(bot: Application, loop: Loop) -> None:
+    bot.timetable.look_at_all()
+    loop.nudge()
+
+
+def _slash_names(bot: Application) -> list[str]:
+    registry = bot.registry
+    return [f"/{registry.umbrella}", *(registry.slash.of(name) for name in registry.commands)]
+
+
+def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
+    def beat() -> dict[str, object]:
+        return pulse(bot.clock, health.is_quiet, health.next_due)
+
+    return Pages(
+        ready=health.conditions(),
+        dead=health.dead,
+        troubles=health.troubles(),
+        pulse=beat if bot.settings().playground else None,
+        slack=transport.asgi,
+        refresh_metrics=health.refresh_metrics,
+    )
+
+
+def _take_up(bot: Application) -> None:
+    """Takes up what an earlier process left, and gets to know the people it will meet."""
+    if bot.database.is_sqlite:  # no other process serves this file, so none holds a claim
+        bot.database.transaction(due.free_all)
+    _get_to_know(bot)
+    bot.settings.on_change(lambda: _get_to_know(bot))
+
+
+def _get_to_know(bot: Application) -> None:
+    """Has Slack asked about the people, groups and channels that the configuration names."""
+    settings = bot.settings()
+
+    def work(session: Session) -> None:
+        now = bot.clock.now()
+        for user in sorted(settings.named_people()):
+            if people.known(session, settings.workspace, user) is None:
+                people.get_to_know(session, settings.workspace, user, now)
+        for group in sorted(settings.named_groups()):
+            row = people.row_id(settings.workspace, group)
+            due.wake(session, people.GROUP, row, people.LANE, now)
+        for channel in sorted(settings.named_channels()):
+            people.look_at_channel(session, settings.workspace, channel, now)
+
+    try:
+        bot.database.transaction(work)
+    except DatabaseError as error:
+        log.warning("people could not be queued for look-up", error=error.message)

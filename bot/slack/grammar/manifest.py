@@ -1,0 +1,119 @@
+"""The Slack app that fits this installation, as the manifest Slack's settings page takes."""
+
+from typing import Any, Literal
+
+from bot.errors import LimitError
+from bot.slack.grammar.declarations import Command
+from bot.slack.grammar.registry import Registry
+from bot.slack.shortening import cut
+
+SCOPES = {
+    "app_mentions:read": "answer @mentions, which work in threads where slash commands do not",
+    "channels:history": "find its own post again when Slack's answer to it was lost",
+    "channels:read": "check whether the bot is in a public channel, and suggest an /invite",
+    "chat:write": "post and edit cards",
+    "commands": "receive slash commands",
+    "files:write": "show charts, and send what is too long for a message as a file",
+    "groups:history": "find its own post again in private channels",
+    "groups:read": "check whether the bot is in a private channel",
+    "im:history": "read direct messages to the bot, and find its own post again there",
+    "im:write": "send direct messages to people who choose them, or if a channel cannot be reached",
+    "usergroups:read": "read the members of the user groups that have roles",
+    "users:read": "distinguish members from guests and people of other workspaces; read time zones",
+}
+"""The bot token's scopes and what each is for.
+
+chat:write.public is not among them: a bot cannot read back its own posts in a channel it was not
+invited to, and an invitation is how a team says that it wants the bot.
+"""
+
+_EVENTS = ("app_mention", "message.im", "channel_shared", "channel_unshared")
+"""Slack sends no app_mention of what is written in direct messages, but message.im."""
+
+_COMMANDS = 50
+_NAME = 32
+_DESCRIPTION = 2_000
+_USAGE_HINT = 1_000
+_ABOUT = {
+    "name": "Quartermaster",
+    "description": "Training, queues and GPU quota from a team's channel",
+    "long_description": (
+        "Quartermaster lets a team run its GPU work from its own Slack channel: submit training "
+        "and follow it on one card, see what waits and why, and request more GPUs for a limited "
+        "time, with approval. The team's own configuration decides what it may do, and for whom."
+    ),
+    "background_color": "#1f3a4d",
+}
+
+
+def manifest(
+    registry: Registry,
+    transport: Literal["socket", "http"] = "socket",
+    request_url: str = "",
+) -> dict[str, Any]:
+    """The manifest; with transport http, Slack sends everything to `request_url`.
+
+    LimitError where Slack would refuse it.
+    """
+    if transport == "http" and not request_url:
+        raise LimitError(
+            "Over HTTP, Slack needs the URL of this bot.",
+            "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
+        )
+    url = {"url": request_url} if transport == "http" else {}
+    requests = {"request_url": request_url} if transport == "http" else {}
+    return {
+        "_metadata": {"major_version": 2, "minor_version": 1},
+        "display_information": _ABOUT,
+        "features": {
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": "Quartermaster", "always_online": True},
+            "slash_commands": _slash_commands(registry, url),
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {**requests, "bot_events": list(_EVENTS)},
+            "interactivity": {"is_enabled": True, **requests},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": transport == "socket",
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def _slash_commands(registry: Registry, url: dict[str, str]) -> list[dict[str, Any]]:
+    entries = [
+        _umbrella(registry),
+        *(_entry(registry, each) for each in registry.commands.values()),
+    ]
+    if len(entries) > _COMMANDS:
+        raise LimitError(
+            f"A Slack app may have {_COMMANDS} slash commands; these are {len(entries)}."
+        )
+    for entry in entries:
+        if len(entry["command"]) > _NAME:
+            raise LimitError(
+                f"`{entry['command']}` is longer than the {_NAME} characters Slack allows.",
+                "Choose a shorter `slack.command_prefix`.",
+            )
+    return [{**entry, **url, "should_escape": True} for entry in entries]
+
+
+def _entry(registry: Registry, command: Command) -> dict[str, Any]:
+    return {
+        "command": registry.slash.of(command.name),
+        "description": cut(command.summary, _DESCRIPTION),
+        "usage_hint": cut(" | ".join([*command.verbs, "help"]), _USAGE_HINT),
+    }
+
+
+def _umbrella(registry: Registry) -> dict[str, Any]:
+    return {
+        "command": f"/{registry.umbrella}",
+        "description": "All Quartermaster commands under one name",
+        "usage_hint": cut(" | ".join([*registry.commands, "help"]), _USAGE_HINT),
+    }

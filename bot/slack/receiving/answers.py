@@ -1,0 +1,118 @@
+"""Answers that follow an acknowledgement: delivered from a bounded pool, lost without harm."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from bot.charts.values import described
+from bot.errors import ChatError
+from bot.slack import metrics
+from bot.slack.blocks import reply_blocks
+from bot.slack.card import Reply
+from bot.slack.chart_blocks import Showing, chart_blocks
+from bot.slack.client import Destination, Draft, SlackClient
+from bot.slack.markup import plain, sentence
+from bot.slack.receiving.incoming import Arrival, Incoming
+from bot.slack.receiving.pool import BoundedPool
+from bot.slack.sending.delivery_rules import BAD_BLOCKS
+from bot.slack.text import reply_text
+from bot.threads import Workers
+
+log = structlog.get_logger()
+
+DEADLINE_SECONDS = 30.0
+_LONGEST_ANSWER_SECONDS = 600.0
+_BUSY = sentence("Too many requests are in progress. Try again in a moment.")
+
+
+class Answers:
+    """Delivers the answers that do not fit into an acknowledgement."""
+
+    def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
+        self._client = client
+        self._workers = Workers("answer", workers, limit_seconds=_LONGEST_ANSWER_SECONDS)
+        self.threads = self._workers.threads
+        self._pool = BoundedPool(self._workers, most=most)
+
+    def start(self) -> None:
+        """Begins to bring answers."""
+        self._workers.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no answer is being looked up or on its way."""
+        return self._pool.is_idle
+
+    def stop(self, patience_seconds: float = 10.0) -> None:
+        """Delivers the answers in progress and stops."""
+        self._pool.drain(patience_seconds)
+        self._pool.stop()
+
+    def send(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
+        """Brings the reply itself, after the acknowledgement."""
+        if _shows(reply):
+            self._follow(arrival, lambda: self._deliver(incoming, reply))
+
+    def promise(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> Reply:
+        """The reply; what it looks up follows later, or it says that the bot is too busy."""
+        read = reply.later
+        if read is None or self._follow(arrival, lambda: self._look_up(incoming, read)):
+            return reply
+        return replace(reply, lines=(*reply.lines, _BUSY), later=None)
+
+    def _follow(self, arrival: Arrival, work: Callable[[], None]) -> bool:
+        slot = self._pool.reserve()
+        if slot is None:
+            metrics.REFUSED.inc()
+            return False
+        arrival.then.append(lambda: slot.run(work))
+        return True
+
+    def _look_up(self, incoming: Incoming, read: Callable[[], Reply]) -> None:
+        if time.monotonic() - incoming.received > DEADLINE_SECONDS:
+            metrics.LATE_ANSWERS.inc()
+            self._deliver(incoming, Reply(lines=(_BUSY,)))
+            return
+        reply = read()
+        if time.monotonic() - incoming.received > DEADLINE_SECONDS:
+            metrics.LATE_ANSWERS.inc()
+        self._deliver(incoming, reply)
+
+    def _deliver(self, incoming: Incoming, reply: Reply) -> None:
+        try:
+            self._say(incoming, draft_of(incoming, reply))
+        except ChatError as error:
+            if error.code in BAD_BLOCKS and reply.card and reply.card.charts:
+                # No picture is uploaded for what one person sees once: its figures are told.
+                card = replace(reply.card, charts=())
+                told = tuple(plain(described(chart)) for chart in reply.card.charts)
+                self._deliver(incoming, replace(reply, card=card, lines=(*reply.lines, *told)))
+                return
+            log.warning(
+                "an answer could not be delivered",
+                kind=incoming.kind,
+                command=incoming.command,
+                channel=incoming.channel,
+                error=error.message,
+            )
+
+    def _say(self, incoming: Incoming, draft: Draft) -> None:
+        place = Destination(incoming.channel, incoming.thread_ts)
+        if incoming.response_url:
+            self._client.respond(incoming.response_url, draft, incoming.thread_ts)
+        else:
+            self._client.post_ephemeral(place, incoming.person, draft)
+
+
+def draft_of(incoming: Incoming, reply: Reply) -> Draft:
+    """The reply in Slack's format; an empty draft for an empty reply."""
+    if not _shows(reply):
+        return Draft("")
+    charts = chart_blocks(reply.card.charts, Showing()) if reply.card else []
+    return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery, charts=charts))
+
+
+def _shows(reply: Reply) -> bool:
+    return bool(reply.lines or reply.card or reply.buttons)

@@ -1,0 +1,97 @@
+"""A Bolt app that verifies and parses incoming requests."""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from slack_bolt import Ack, App, BoltContext, BoltRequest, BoltResponse
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware import Middleware
+from slack_sdk import WebClient
+from typing_extensions import override
+
+from bot.slack.receiving.incoming import Arrival, button_from, command_from, mention_from
+
+ARRIVAL = "arrival"
+"""The key of a request's context under which a transport puts its Arrival."""
+
+Body = dict[str, Any]
+
+_log = logging.getLogger("bot.slack.bolt")
+_log.setLevel(logging.ERROR)
+
+
+class Commands(Middleware):
+    """Handles our commands after Bolt has verified the request; others go to its listeners.
+
+    As one of those, it would take Bolt twice as long, which looks for the listener, wraps what it
+    is given, and hands it from one to the other.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = frozenset(f"/{name.removeprefix('/')}" for name in names)
+
+    @override
+    def process(
+        self, *, req: BoltRequest, resp: BoltResponse, next: Callable[[], BoltResponse]
+    ) -> BoltResponse | None:
+        if req.body.get("command") not in self._names:
+            return next()
+        arrival: Arrival = req.context[ARRIVAL]
+        arrival.incoming = command_from(req.body, arrival)
+        return BoltResponse(status=200)
+
+
+def _button(body: Body, context: BoltContext, ack: Ack) -> None:
+    arrival: Arrival = context[ARRIVAL]
+    arrival.incoming = button_from(body, arrival)
+    ack()
+
+
+def _event(body: Body, context: BoltContext, ack: Ack) -> None:
+    arrival: Arrival = context[ARRIVAL]
+    arrival.incoming = mention_from(body, arrival)
+    ack()
+
+
+def bolt_app(
+    commands: Sequence[str],
+    signing_secret: str | None,
+    channel_changed: Callable[[str], None] = lambda _channel: None,
+) -> App:
+    """Bolt that leaves what a request says with its Arrival, which the request's context holds.
+
+    Without a signing secret it only takes Socket Mode payloads. `commands` are the slash names
+    that Slack may send, with or without their slash. `channel_changed` hears the ids of channels
+    that another company came into or left; Slack tells it again if that raises.
+    """
+
+    def _changed(body: Body, ack: Ack) -> None:
+        channel_changed(str(body["event"]["channel"]))
+        ack()
+
+    app = App(
+        name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
+        logger=_log,
+        client=WebClient(),
+        authorize=_authorize,
+        signing_secret=signing_secret or "",
+        request_verification_enabled=bool(signing_secret),
+        process_before_response=True,
+        ignoring_self_events_enabled=False,
+        attaching_function_token_enabled=False,
+        attaching_conversation_kwargs_enabled=False,
+        listener_executor=ThreadPoolExecutor(1, thread_name_prefix="bolt"),
+    )
+    app.use(Commands(commands))
+    app.action(re.compile(""))(_button)
+    app.event(re.compile("channel_(un)?shared"))(_changed)
+    app.event(re.compile(""))(_event)
+    return app
+
+
+def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:
+    """Lets every verified request in without asking Slack; the desk judges who may do what."""
+    return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)

@@ -1,0 +1,102 @@
+"""The transport from Slack: Socket Mode, or signed HTTP requests."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+
+from bot.config import Secrets, Settings
+from bot.errors import ConfigurationError
+from bot.slack.client import SlackClient
+from bot.slack.receiving.answers import Answers
+from bot.slack.receiving.http import SlackHttp
+from bot.slack.receiving.incoming import Dispatcher, Foreground
+from bot.slack.receiving.listeners import bolt_app
+from bot.slack.receiving.reception import RequestReceiver
+from bot.slack.receiving.sockets import Sockets
+from bot.slack.web_api import WebApi
+from bot.threads import EssentialThread, Workers
+
+# Twice what shares a commit. With 4, submissions on 64 connections took up to twice as long.
+_THREADS = 16
+_LONGEST_REQUEST_SECONDS = 120.0
+
+
+class Transport:
+    """Passes requests to the dispatcher, and its replies back.
+
+    `foreground` is entered while a request waits for its acknowledgement. `asgi` is the
+    application for /slack/events of the bot's own server, None with Socket Mode.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: Secrets,
+        client: SlackClient,
+        dispatcher: Dispatcher,
+        commands: Sequence[str],
+        foreground: Foreground = nullcontext,
+    ) -> None:
+        self._answers = Answers(client)
+        self.asgi: SlackHttp | None = None
+        self._sockets: Sockets | None = None
+        is_http = settings.slack.transport == "http"
+        app = bolt_app(
+            commands, _signing_secret(secrets) if is_http else None, dispatcher.channel_changed
+        )
+        answer = RequestReceiver(app, dispatcher, self._answers).answer
+        self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)
+        if is_http:
+            self.asgi = SlackHttp(self._workers, answer, foreground)
+        else:
+            issuer = _issuer(secrets, settings.slack.api_url)
+            self._sockets = Sockets(self._workers, answer, issuer, foreground)
+
+    @property
+    def threads(self) -> tuple[EssentialThread, ...]:
+        """The essential threads of the transport."""
+        keeper = self._sockets.threads if self._sockets is not None else ()
+        return (*keeper, *self._workers.threads, *self._answers.threads)
+
+    def start(self) -> None:
+        """Starts receiving requests; with HTTP they arrive once `asgi` is served."""
+        self._answers.start()
+        self._workers.start()
+        if self._sockets is not None:
+            self._sockets.start()
+
+    def stop(self) -> None:
+        """Acknowledges and answers what has arrived, and takes no more."""
+        if self._sockets is not None:
+            self._sockets.stop()
+        if self.asgi is not None:
+            self.asgi.stop()
+        self._answers.stop()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no answer is being looked up."""
+        return self._answers.is_idle
+
+    def health(self) -> str | None:
+        """What keeps requests from arriving, None when nothing does."""
+        return self._sockets.health() if self._sockets is not None else None
+
+
+def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:
+    """Asks Slack for the address of a new connection, with the app's own token."""
+    if secrets.app_token is None:
+        raise ConfigurationError(
+            "Socket Mode needs an app-level token, but none is set.",
+            "Set SLACK_APP_TOKEN (it begins with xapp-), or set slack.transport to http.",
+        )
+    api = WebApi(secrets.app_token.get_secret_value(), api_url)
+    return lambda: str(api.call("apps.connections.open")["url"])
+
+
+def _signing_secret(secrets: Secrets) -> str:
+    if secrets.signing_secret is None:
+        raise ConfigurationError(
+            "Requests over HTTP cannot be verified without a signing secret.",
+            "Set SLACK_SIGNING_SECRET, or set slack.transport to socket.",
+        )
+    return secrets.signing_secret.get_secret_value()
