@@ -24,7 +24,8 @@ from playground.loopback import free_port
 from tests.bot.datasets.worker.conftest import SMALL
 from tests.bot.datasets.worker.proxy import Exchange, Spoil, proxied
 from tests.bot.datasets.worker.workers import End, ended
-from tests.cloud_storage import CloudStorage, cloud_storage, new_key
+from tests.cloud_objects import CloudStorage, new_key
+from tests.cloud_storage import cloud_storage
 
 BUCKET = "lake"
 HOST = "storage.googleapis.com"
