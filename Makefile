@@ -35,7 +35,7 @@ fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 re
 		--fuzz-acts=$(or $(ACTS),1000000) --fuzz-seed=$(or $(SEED),0) $(PYTEST_ARGS)
 
 machine: $(READY) ## check 500 random stories for what must never happen (half an hour); STORIES=20 is shorter
-	@$(PYTHON) -m pytest tests/machine/test_desk_machine.py --timeout=0 \
+	@$(PYTHON) -m pytest tests/machine/test_bot_machine.py --timeout=0 \
 		--machine-examples=$(or $(STORIES),500) $(PYTEST_ARGS)
 
 kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 repeats, KILLS=20 is shorter

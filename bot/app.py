@@ -85,7 +85,7 @@ class Application:
         self.clusters = self._on.clusters
         self.services = _services(self._on)
         self.areas: Sequence[Area] = self.services.areas
-        self.desk = CommandDispatcher(self.database, self.clock, self.registry, self.services)
+        self.dispatcher = CommandDispatcher(self.database, self.clock, self.registry, self.services)
         jobs = [job.scheduled(self.services) for job in JOBS]
         own = [each for area in self.areas for each in area.own_schedules()]
         self.timetable = Timetable(self.database, self.clock, jobs, own)

@@ -27,7 +27,7 @@ def _typed() -> Iterable[str]:
 
 
 def _answers(application: Application, person: str, channel: str, line: str) -> Iterable[Reply]:
-    reply = application.desk.answer(
+    reply = application.dispatcher.answer(
         Incoming(
             kind="command",
             workspace_id=application.settings().workspace,

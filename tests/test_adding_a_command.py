@@ -29,7 +29,7 @@ TESTS = (
     "tests/handlers/test_room.py",
     "tests/handlers/test_row.py",
     "tests/handlers/test_permissions.py::test_every_verb_and_button_has_a_row",
-    "tests/handlers/test_desk.py::test_every_example_of_the_help_runs",
+    "tests/handlers/test_dispatcher.py::test_every_example_of_the_help_runs",
     "tests/test_docs.py::test_the_page_of_commands_is_up_to_date",
 )
 

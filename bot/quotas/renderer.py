@@ -87,4 +87,4 @@ def _in_hand(session: Session, row: Override) -> Iterator[ManagedQuota]:
 
 def _quarrel(session: Session, quota: ManagedQuota, queue_kind: str) -> DriftConflict:
     on = sum((each.delta for each in active_legs(session, quota.id)), Decimal(0))
-    return DriftConflict(quota, amount((quota.stranger or Decimal(0)) + on), queue_kind)
+    return DriftConflict(quota, amount((quota.external_value or Decimal(0)) + on), queue_kind)

@@ -166,14 +166,18 @@ class QuotaService:
         """
         quota_id, _, shown = value.partition(":")
         quota = session.get(ManagedQuota, quota_id)
-        if quota is None or quota.stranger is None or f"{quota.stranger:f}" != shown:
+        if quota is None or quota.external_value is None or f"{quota.external_value:f}" != shown:
             raise ConflictError(
                 "The value has changed since the card was posted.", "Check the card again."
             )
         facts = {"queue": quota.queue, "theirs": shown, "taken": str(theirs)}
         if theirs:
-            quota.baseline = quota.stranger
-        quota.last_written, quota.stranger, quota.stopped_because = quota.stranger, None, ""
+            quota.baseline = quota.external_value
+        quota.last_written, quota.external_value, quota.stopped_because = (
+            quota.external_value,
+            None,
+            "",
+        )
         wake(session, QUOTA, quota.id, cluster_lane(quota.cluster), now)
         actor = Actor(quota.workspace_id, caller.person, caller.channel)
         record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)

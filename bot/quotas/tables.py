@@ -102,9 +102,11 @@ class ManagedQuota(SQLModel, table=True):
     """One quota of one queue, kept up to date by its controller while overrides change it.
 
     `baseline` is its value without them, None while no override changes it. `last_written` is the
-    last value known to be Quartermaster's, `writing` the value of a patch in progress. `stranger`
-    is any other value; nothing is written then until an admin decides. `epoch` counts how often
-    Quartermaster has stopped managing the quota.
+    last value known to be Quartermaster's, `writing` the value of a patch in progress.
+    `external_value` is any other value; nothing is written then until an admin decides. `epoch`
+    counts how often Quartermaster has stopped managing the quota.
+
+    Columns keep the names of earlier releases, which run beside this one during an update.
     """
 
     __tablename__: ClassVar[Any] = "managed_quotas"
@@ -120,7 +122,9 @@ class ManagedQuota(SQLModel, table=True):
     baseline: Decimal | None = Field(default=None, sa_type=Exact)
     last_written: Decimal | None = Field(default=None, sa_type=Exact)
     writing: Decimal | None = Field(default=None, sa_type=Exact)
-    stranger: Decimal | None = Field(default=None, sa_type=Exact)
+    external_value: Decimal | None = Field(
+        default=None, sa_type=Exact, sa_column_kwargs={"name": "stranger"}
+    )
     stopped_because: str = ""
     trouble: str = ""
     epoch: int = 0
@@ -129,8 +133,9 @@ class ManagedQuota(SQLModel, table=True):
 class QuotaAdjustment(SQLModel, table=True):
     """What one override does to one managed quota.
 
-    Legs are switched on in the order of `position`, and off in reverse order. The override's
-    controller sets `is_on`; the quota's controller sets `is_settled` once the queue has followed.
+    Adjustments are applied in the order of `position`, and withdrawn in reverse order. The
+    override's controller sets `is_applied`; the quota's controller sets `is_settled` once the queue
+    has followed.
     """
 
     __tablename__: ClassVar[Any] = "override_legs"
@@ -141,7 +146,7 @@ class QuotaAdjustment(SQLModel, table=True):
     quota_id: str = Field(foreign_key="managed_quotas.id", index=True)
     position: int
     delta: Decimal = Field(sa_type=Exact)
-    is_on: bool = False
+    is_applied: bool = Field(default=False, sa_column_kwargs={"name": "is_on"})
     is_settled: bool = True
 
 

@@ -105,9 +105,9 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
         cluster.on_change(wakeups.on_change)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
     sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
-    desk = Filing(bot.desk, bot.database, bot.clock)
+    filing = Filing(bot.dispatcher, bot.database, bot.clock)
     transport = Transport(
-        settings, secrets, client, desk, _slash_names(bot), bot.database.gate.foreground
+        settings, secrets, client, filing, _slash_names(bot), bot.database.gate.foreground
     )
     parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender]
     parts += [bot.timetable, bot.settings]
@@ -129,7 +129,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
 
 
 def _servers(settings: Settings, pages: Pages) -> list[Server]:
-    """Where Slack's requests come strangers see no more than they need."""
+    """Where Slack's requests arrive, other visitors see no more than they need."""
     at, slack_comes = settings.http, pages.slack is not None and not settings.playground
     public = replace(pages, is_public=slack_comes or at.ops_listen is not None)
     servers = [Server(application(public), at.listen)]

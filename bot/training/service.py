@@ -21,7 +21,7 @@ from bot.slack.grammar.parameters import Reference
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
-from bot.training.external.listing import ExternalWorkload, Strangers
+from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
 from bot.training.kinds import ROOTS, root_named
 from bot.training.kinds.kind import Site
 from bot.training.kinds.security import security_of
@@ -78,7 +78,7 @@ class TrainingService:
     ) -> None:
         self._settings = settings
         self._engines = engines
-        self._strangers = Strangers(installation)
+        self._external = ExternalWorkloads(installation)
         self._words = words
         self._snapshots = snapshots
 
@@ -157,20 +157,20 @@ class TrainingService:
             if run.is_live:
                 self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
 
-    def stop_stranger(
-        self, session: Session, caller: Caller, stranger: ExternalWorkload, now: datetime
+    def stop_external(
+        self, session: Session, caller: Caller, external: ExternalWorkload, now: datetime
     ) -> Removal:
         """Stops an external workload; only leads and admins may."""
         if not caller.may(Right.RUN_STOP_ANY):
             raise NotAllowedError(
-                f"{stranger.name} was not started by Quartermaster.",
+                f"{external.name} was not started by Quartermaster.",
                 "A lead of the team or an admin can stop it.",
             )
-        if root_named(stranger.kind) is None:
+        if root_named(external.kind) is None:
             kinds = ", ".join(f"{each.kind}s" for each in ROOTS)
             raise ConflictError(
-                f"{stranger.name} is a {stranger.kind}; only {kinds} can be stopped from here.",
-                f"Use kubectl in namespace {stranger.namespace}.",
+                f"{external.name} is a {external.kind}; only {kinds} can be stopped from here.",
+                f"Use kubectl in namespace {external.namespace}.",
             )
         team_name = caller.team or ""
         removal = Removal(
@@ -178,17 +178,17 @@ class TrainingService:
             team=team_name,
             person=caller.person,
             channel=caller.channel,
-            cluster=stranger.cluster,
-            namespace=stranger.namespace,
-            kind=stranger.kind,
-            job_name=stranger.name,
-            job_uid=stranger.uid,
-            owner=stranger.owner,
+            cluster=external.cluster,
+            namespace=external.namespace,
+            kind=external.kind,
+            job_name=external.name,
+            job_uid=external.uid,
+            owner=external.owner,
             asked_at=now,
         )
         session.add(removal)
         session.flush()
-        facts = {"job": stranger.name, "uid": stranger.uid, "owner": stranger.owner or "unknown"}
+        facts = {"job": external.name, "uid": external.uid, "owner": external.owner or "unknown"}
         record(session, _actor(caller), "run.stop_stranger", (REMOVAL, removal.id), facts, at=now)
         wake(session, REMOVAL, removal.id, cluster_lane(removal.cluster), now)
         show_card(session, removal.subject, caller.channel, now, live=False, owner=caller.person)
@@ -201,9 +201,9 @@ class TrainingService:
             raise finding.unknown(session, team, reference, self._words)
         return run
 
-    def find_stranger(self, team: str, name: str) -> ExternalWorkload | None:
+    def find_external(self, team: str, name: str) -> ExternalWorkload | None:
         """The live external workload of that name in the team's queue."""
-        return next((each for each in self.strangers(team) if each.name == name), None)
+        return next((each for each in self.external(team) if each.name == name), None)
 
     def get(self, session: Session, run_id: str) -> Run:
         """The run of a card's button; NotFoundError when it no longer exists."""
@@ -213,7 +213,7 @@ class TrainingService:
         """The team's newest live runs and those that ended last, as its list shows them."""
         return listing(session, team)
 
-    def strangers(self, team: str) -> list[ExternalWorkload]:
+    def external(self, team: str) -> list[ExternalWorkload]:
         """The external workloads that wait or run in the team's queue."""
         found = self._settings().teams[team]
         engines = (self._engines(cluster) for cluster in found.reach)
@@ -221,7 +221,7 @@ class TrainingService:
             each
             for engine in engines
             if engine is not None
-            for each in self._strangers.of(engine, found)
+            for each in self._external.of(engine, found)
         ]
 
     def silent_clusters(self, team: str) -> tuple[str, ...]:

@@ -90,4 +90,4 @@ def schedules(ctx: Context) -> Reply:
     """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.schedules.listing(ctx.session, name)
-    return answers.schedules(name, rows, ctx.snapshots.schedules.strangers(name), ctx.words)
+    return answers.schedules(name, rows, ctx.snapshots.schedules.foreign(name), ctx.words)

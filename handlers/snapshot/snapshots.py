@@ -136,9 +136,9 @@ def list_snapshots(ctx: Context, claim: str | None) -> Reply:
     """Answers with a table; snapshots created outside Quartermaster are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.snapshots.listing(ctx.session, name, claim)
-    strangers = ctx.snapshots.snapshots.strangers(ctx.session, name, claim)
-    others = ctx.snapshots.schedules.strangers(name)
-    return replies.listed(claim or name, rows, strangers, others, ctx.words)
+    foreign = ctx.snapshots.snapshots.foreign(ctx.session, name, claim)
+    others = ctx.snapshots.schedules.foreign(name)
+    return replies.listed(claim or name, rows, foreign, others, ctx.words)
 
 
 @snapshot.verb(

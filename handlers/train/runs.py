@@ -40,7 +40,7 @@ from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
 from bot.training.runs.card import people_of, run_card
-from bot.training.runs.replies import list_card, log_card, stranger_card, why_card
+from bot.training.runs.replies import external_card, list_card, log_card, why_card
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
 from bot.training.tables import Run
@@ -137,7 +137,7 @@ def list_runs(ctx: Context) -> Reply:
     runs = ctx.training.runs.listing(ctx.session, name)
     age = max(map(ctx.training.runs.view_age_seconds, found.reach))
     silent = ctx.training.runs.silent_clusters(name)
-    card = list_card(name, runs, ctx.training.runs.strangers(name), ctx.now, age, silent)
+    card = list_card(name, runs, ctx.training.runs.external(name), ctx.now, age, silent)
     older = (plain(f"{runs.left_out} older live runs are not shown."),) if runs.left_out else ()
     return Reply(older, card)
 
@@ -151,7 +151,7 @@ def show(ctx: Context, run: Reference) -> Reply:
     """The run's card, visible only to the caller."""
     found = _find(ctx, run)
     if isinstance(found, ExternalWorkload):
-        return Reply(card=stranger_card(found, ctx.now))
+        return Reply(card=external_card(found, ctx.now))
     return Reply(card=record_card(ctx, found))
 
 
@@ -184,7 +184,7 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
     cluster, reads = found.cluster, ctx.training.reads
     return Reply(
         later=lambda: Reply(
-            card=log_card(found.name, reads.stranger_log_tail(cluster, found, wish), wish)
+            card=log_card(found.name, reads.external_log_tail(cluster, found, wish), wish)
         )
     )
 
@@ -199,7 +199,7 @@ def stop(ctx: Context, run: Reference) -> Reply:
     found = _find(ctx, run)
     if isinstance(found, Run):
         return _stop(ctx, ctx.caller, found)
-    removal = ctx.training.runs.stop_stranger(ctx.session, ctx.caller, found, ctx.now)
+    removal = ctx.training.runs.stop_external(ctx.session, ctx.caller, found, ctx.now)
     owner = removal.owner
     whose = f"It belongs to {owner}." if owner else "Its labels name no owner."
     return Reply((join("Stopping ", code(removal.job_name), plain(f". {whose}")),))
@@ -233,7 +233,7 @@ def why(ctx: Context, run: Reference) -> Reply:
     """What it waits for, since when, its position, and what would unblock it."""
     found = _find(ctx, run)
     if isinstance(found, ExternalWorkload):
-        return Reply(card=stranger_card(found, ctx.now))
+        return Reply(card=external_card(found, ctx.now))
     return Reply(card=why_card(found, people_of(ctx.session, found), ctx.now))
 
 
@@ -278,10 +278,10 @@ def _find(ctx: Context, reference: Reference) -> Run | ExternalWorkload:
     try:
         return ctx.training.runs.find(ctx.session, team, reference)
     except NotFoundError:
-        stranger = ctx.training.runs.find_stranger(team, reference.name)
-        if stranger is None or reference.number is not None:
+        external = ctx.training.runs.find_external(team, reference.name)
+        if external is None or reference.number is not None:
             raise
-        return stranger
+        return external
 
 
 def record_card(ctx: Context, run: Run) -> Card:

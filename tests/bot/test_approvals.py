@@ -51,7 +51,7 @@ def settings(*approvers: str, needed: int = 1) -> Settings:
     )
 
 
-class Office:
+class ApprovalRig:
     """Approvals on a database, under a policy that a test can change."""
 
     def __init__(self, database: Database) -> None:
@@ -107,122 +107,122 @@ def words(error: QuartermasterError) -> str:
 
 
 @pytest.fixture
-def office(database: Database) -> Office:
-    return Office(database)
+def rig(database: Database) -> ApprovalRig:
+    return ApprovalRig(database)
 
 
-def test_one_approver_is_enough_by_default(office: Office) -> None:
-    asked = office.ask()
-    assert office.vote(asked, CAROL) == ApprovalPhase.APPROVED
-    assert office.wakes("override", "row1") == 1
-    assert office.use(asked) == (True, ApprovalPhase.USED)
-    assert office.use(asked) == (True, ApprovalPhase.USED)
+def test_one_approver_is_enough_by_default(rig: ApprovalRig) -> None:
+    asked = rig.ask()
+    assert rig.vote(asked, CAROL) == ApprovalPhase.APPROVED
+    assert rig.wakes("override", "row1") == 1
+    assert rig.use(asked) == (True, ApprovalPhase.USED)
+    assert rig.use(asked) == (True, ApprovalPhase.USED)
 
 
-def test_nobody_decides_their_own_request(office: Office) -> None:
-    office.policy = settings(ALICE, CAROL)
-    asked = office.ask()
+def test_nobody_decides_their_own_request(rig: ApprovalRig) -> None:
+    rig.policy = settings(ALICE, CAROL)
+    asked = rig.ask()
     with pytest.raises(NotAllowedError) as caught:
-        office.vote(asked, ALICE)
+        rig.vote(asked, ALICE)
     assert words(caught.value) == (
         "You cannot decide your own request. Another approver has to decide it."
     )
 
 
 @pytest.mark.parametrize("who", [BOB, DAN])
-def test_only_named_approvers_can_decide(office: Office, who: str) -> None:
-    asked = office.ask()
+def test_only_named_approvers_can_decide(rig: ApprovalRig, who: str) -> None:
+    asked = rig.ask()
     with pytest.raises(NotAllowedError) as caught:
-        office.vote(asked, who)
+        rig.vote(asked, who)
     assert words(caught.value) == (
         "You are not an approver of this request."
         " The configuration names the approvers; ask a platform admin."
     )
 
 
-def test_two_different_people_where_two_are_needed(office: Office) -> None:
-    office.policy = settings(BOB, CAROL, needed=2)
-    asked = office.ask()
-    assert office.vote(asked, CAROL) == ApprovalPhase.ASKED
-    assert office.vote(asked, CAROL) == ApprovalPhase.ASKED
-    assert office.vote(asked, BOB) == ApprovalPhase.APPROVED
+def test_two_different_people_where_two_are_needed(rig: ApprovalRig) -> None:
+    rig.policy = settings(BOB, CAROL, needed=2)
+    asked = rig.ask()
+    assert rig.vote(asked, CAROL) == ApprovalPhase.ASKED
+    assert rig.vote(asked, CAROL) == ApprovalPhase.ASKED
+    assert rig.vote(asked, BOB) == ApprovalPhase.APPROVED
 
 
-def test_one_denial_ends_it(office: Office) -> None:
-    office.policy = settings(BOB, CAROL, needed=2)
-    asked = office.ask()
-    assert office.vote(asked, CAROL, Verdict.DENY) == ApprovalPhase.DENIED
+def test_one_denial_ends_it(rig: ApprovalRig) -> None:
+    rig.policy = settings(BOB, CAROL, needed=2)
+    asked = rig.ask()
+    assert rig.vote(asked, CAROL, Verdict.DENY) == ApprovalPhase.DENIED
     with pytest.raises(ConflictError) as caught:
-        office.vote(asked, BOB)
+        rig.vote(asked, BOB)
     assert words(caught.value) == (
         "This request is already denied by <@U0CAROL>. Your click changed nothing."
     )
 
 
-def test_a_hopeless_request_is_refused_at_once(office: Office) -> None:
-    office.policy = settings(ALICE, DAN)
+def test_a_hopeless_request_is_refused_at_once(rig: ApprovalRig) -> None:
+    rig.policy = settings(ALICE, DAN)
     with pytest.raises(LimitError) as caught:
-        office.ask()
+        rig.ask()
     assert caught.value.message == (
         "This request cannot be approved: it needs 1 approver(s) other than you, and there are 0."
     )
 
 
-def test_a_former_approvers_vote_does_not_count(office: Office) -> None:
-    office.policy = settings(BOB, CAROL)
-    asked = office.ask()
-    office.vote(asked, BOB)
-    office.policy = settings(CAROL)
-    assert office.use(asked) == (False, ApprovalPhase.ASKED)
-    assert office.vote(asked, CAROL) == ApprovalPhase.APPROVED
-    assert office.use(asked) == (True, ApprovalPhase.USED)
+def test_a_former_approvers_vote_does_not_count(rig: ApprovalRig) -> None:
+    rig.policy = settings(BOB, CAROL)
+    asked = rig.ask()
+    rig.vote(asked, BOB)
+    rig.policy = settings(CAROL)
+    assert rig.use(asked) == (False, ApprovalPhase.ASKED)
+    assert rig.vote(asked, CAROL) == ApprovalPhase.APPROVED
+    assert rig.use(asked) == (True, ApprovalPhase.USED)
 
 
-def test_a_changed_subject_voids_the_approval(office: Office) -> None:
-    asked = office.ask()
-    office.vote(asked, CAROL)
-    assert office.use(asked, "another digest") == (False, ApprovalPhase.VOIDED)
-    note = office.do(lambda session: session.get_one(Approval, asked).note)
+def test_a_changed_subject_voids_the_approval(rig: ApprovalRig) -> None:
+    asked = rig.ask()
+    rig.vote(asked, CAROL)
+    assert rig.use(asked, "another digest") == (False, ApprovalPhase.VOIDED)
+    note = rig.do(lambda session: session.get_one(Approval, asked).note)
     assert note == "Void: the request has changed since it was shown."
 
 
-def test_breaking_the_glass_takes_an_admin(office: Office) -> None:
-    asked = office.ask()
+def test_breaking_the_glass_takes_an_admin(rig: ApprovalRig) -> None:
+    asked = rig.ask()
     with pytest.raises(NotAllowedError):
-        office.do(lambda s: office.approvals.break_glass(s, asked, caller(BOB, Role.LEAD), NOW))
+        rig.do(lambda s: rig.approvals.break_glass(s, asked, caller(BOB, Role.LEAD), NOW))
     admin = caller(CAROL, Role.ADMIN)
-    broken = office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
+    broken = rig.do(lambda s: rig.approvals.break_glass(s, asked, admin, NOW))
     assert (broken.phase, broken.is_break_glass) == (ApprovalPhase.APPROVED, True)
 
 
-def test_breaking_the_glass_needs_no_second_person(office: Office) -> None:
-    office.policy = settings(CAROL)
+def test_breaking_the_glass_needs_no_second_person(rig: ApprovalRig) -> None:
+    rig.policy = settings(CAROL)
     admin = caller(CAROL, Role.ADMIN)
     request = Request(
         "override", "row1", "lane", "quota_override", "d1", admin, "fire", breaks_glass=True
     )
-    asked = office.do(lambda session: office.approvals.ask(session, request, NOW)).id
-    office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
-    assert office.use(asked) == (True, ApprovalPhase.USED)
+    asked = rig.do(lambda session: rig.approvals.ask(session, request, NOW)).id
+    rig.do(lambda s: rig.approvals.break_glass(s, asked, admin, NOW))
+    assert rig.use(asked) == (True, ApprovalPhase.USED)
 
 
-def test_a_broken_glass_of_no_admin_is_void(office: Office) -> None:
-    asked = office.ask()
+def test_a_broken_glass_of_no_admin_is_void(rig: ApprovalRig) -> None:
+    asked = rig.ask()
     admin = caller(CAROL, Role.ADMIN)
-    office.do(lambda s: office.approvals.break_glass(s, asked, admin, NOW))
-    office.policy = office.policy.model_copy(update={"admins": Circle()})
-    assert office.use(asked) == (False, ApprovalPhase.ASKED)
+    rig.do(lambda s: rig.approvals.break_glass(s, asked, admin, NOW))
+    rig.policy = rig.policy.model_copy(update={"admins": Circle()})
+    assert rig.use(asked) == (False, ApprovalPhase.ASKED)
 
 
-def test_two_approvers_at_once_have_one_effect(office: Office) -> None:
-    office.policy = settings(BOB, CAROL)
+def test_two_approvers_at_once_have_one_effect(rig: ApprovalRig) -> None:
+    rig.policy = settings(BOB, CAROL)
     for _ in range(100):
-        asked = office.ask()
-        before = office.wakes("override", "row1")
+        asked = rig.ask()
+        before = rig.wakes("override", "row1")
 
         def click(who: str, asked: str = asked) -> str:
             try:
-                return office.vote(asked, who)
+                return rig.vote(asked, who)
             except ConflictError as error:
                 return error.message
 
@@ -230,27 +230,27 @@ def test_two_approvers_at_once_have_one_effect(office: Office) -> None:
             outcomes = sorted(pool.map(click, (BOB, CAROL)))
         assert outcomes[1] == ApprovalPhase.APPROVED or outcomes[0] == ApprovalPhase.APPROVED
         assert sum(outcome == ApprovalPhase.APPROVED for outcome in outcomes) == 1
-        assert office.wakes("override", "row1") == before + 1
+        assert rig.wakes("override", "row1") == before + 1
 
 
-def test_waiting_requests_are_reminded_then_expire(office: Office) -> None:
-    asked = office.ask()
+def test_waiting_requests_are_reminded_then_expire(rig: ApprovalRig) -> None:
+    asked = rig.ask()
     subject = Subject("T0QM", "override", "row1")
-    office.do(lambda s: show_card(s, subject, "C0APPROVE", NOW, live=False))
+    rig.do(lambda s: show_card(s, subject, "C0APPROVE", NOW, live=False))
     clock = Clock()
-    controller = ApprovalController(office.database, clock, lambda: office.policy, office.approvals)
+    controller = ApprovalController(rig.database, clock, lambda: rig.policy, rig.approvals)
 
     def look(at: datetime) -> datetime | None:
         clock.shift(at - datetime.now(UTC))
         step = controller.step(asked)
-        office.do(step.save)
+        rig.do(step.save)
         return step.again
 
     assert look(NOW) == NOW + timedelta(hours=4)
     assert look(NOW + timedelta(hours=5)) == NOW + timedelta(hours=24)
     assert look(NOW + timedelta(hours=6)) == NOW + timedelta(hours=24)
     reminder = select(Message).where(Message.purpose == "reminder")
-    (sent,) = office.do(lambda session: session.exec(reminder).all())
+    (sent,) = rig.do(lambda session: session.exec(reminder).all())
     assert sent.content == [
         (
             "<@U0CAROL> this request still waits for a decision until"
@@ -258,6 +258,6 @@ def test_waiting_requests_are_reminded_then_expire(office: Office) -> None:
         )
     ]
     assert look(NOW + timedelta(hours=25)) is None
-    assert office.do(lambda s: s.get_one(Approval, asked).phase) == ApprovalPhase.EXPIRED
+    assert rig.do(lambda s: s.get_one(Approval, asked).phase) == ApprovalPhase.EXPIRED
     with pytest.raises(ConflictError):
-        office.vote(asked, CAROL)
+        rig.vote(asked, CAROL)

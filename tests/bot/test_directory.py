@@ -20,7 +20,7 @@ from bot.reconcile.loop import Loop
 from bot.slack.messages import Message
 from playground.slack.people import User
 from tests.bot.slack.conftest import slack, stage
-from tests.bot.slack.desks import client_of, settings_for
+from tests.bot.slack.dispatchers import client_of, settings_for
 from tests.playground.slack.served import Served
 
 __all__ = ["slack", "stage"]

@@ -27,7 +27,7 @@ from bot.serving.serving import running
 from bot.threads import EssentialThread
 from playground.loopback import reserved_port
 from tests.bot.slack.conftest import stage
-from tests.bot.slack.desks import secrets_of, wait_until
+from tests.bot.slack.dispatchers import secrets_of, wait_until
 from tests.bot.test_http import get
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster

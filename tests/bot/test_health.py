@@ -14,20 +14,26 @@ from bot.slack.receiving.transports import Transport
 from tests.bot.reconcile.test_loop import Rows, rest
 from tests.bot.reconcile.test_wakeups import CHANGE
 from tests.bot.slack.conftest import stage
-from tests.bot.slack.desks import COMMANDS, Desk, client_of, secrets_of, wait_until
-from tests.bot.slack.senders import office
+from tests.bot.slack.dispatchers import (
+    COMMANDS,
+    RecordingDispatcher,
+    client_of,
+    secrets_of,
+    wait_until,
+)
+from tests.bot.slack.senders import sender_rig
 from tests.playground.slack.served import Stage
 
 __all__ = ["stage"]
 
 
 def test_a_wakeup_written_meanwhile_is_noticed(stage: Stage, tmp_path: Path) -> None:
-    with office(stage, f"sqlite:///{tmp_path}/bot.db") as post:
+    with sender_rig(stage, f"sqlite:///{tmp_path}/bot.db") as post:
         clock, database = Clock(), post.database
         wakeups = Wakeups(database, clock, [lambda _change: [Wakeup("run", "lane", "cluster:x")]])
         loop = Loop(database, clock, [Rows(rest)])
         client, secrets = client_of(post.slack), secrets_of(post.slack)
-        transport = Transport(post.settings, secrets, client, Desk(), COMMANDS)
+        transport = Transport(post.settings, secrets, client, RecordingDispatcher(), COMMANDS)
         health = Health(database, clock, {}, loop, wakeups, post.sender, transport, lambda: None)
         assert health.is_quiet(clock.now())
 

@@ -11,7 +11,7 @@ from handlers.declared import COMMANDS
 from playground.slack import payloads
 from playground.slack.people import BOT_USER, Channel, Message, User
 from playground.slack.shapes import Json
-from tests.handlers.office import (
+from tests.handlers.command_client import (
     ALICE,
     APPROVALS,
     BOB,

@@ -29,7 +29,7 @@ from tests.handlers.test_permissions import TABLE
 from tests.playground.cluster.served import PATIENCE_SECONDS, Served
 
 BATCH = 200
-"""So many acts follow one another in one office before everything is put back."""
+"""So many acts follow one another in one client before everything is put back."""
 
 ROWS = [row for row in TABLE if row.startswith("/")]
 BROKEN = "Something went wrong"
@@ -39,21 +39,21 @@ _LOOKED_UP = 0.2
 
 
 class Listening:
-    """A desk between Bolt and the real one, that keeps what was last said and answered."""
+    """A dispatcher between Bolt and the real one, that keeps requests and their answers."""
 
-    def __init__(self, desk: Dispatcher) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
         self.heard: list[tuple[Incoming, Reply | None]] = []
 
     def answer(self, incoming: Incoming) -> Reply | None:
-        """What the real desk says."""
-        reply = self._desk.answer(incoming)
+        """What the real dispatcher says."""
+        reply = self._dispatcher.answer(incoming)
         self.heard.append((incoming, reply))
         return reply
 
     def channel_changed(self, channel_id: str) -> None:
-        """What the real desk does."""
-        self._desk.channel_changed(channel_id)
+        """What the real dispatcher does."""
+        self._dispatcher.channel_changed(channel_id)
 
 
 @dataclass
@@ -70,17 +70,17 @@ class Figures:
 class Fuzzed:
     """Delivers batch after batch; a batch depends on the seed and its number alone."""
 
-    def __init__(self, found: Furnished, seed: int, desk: Dispatcher | None = None) -> None:
+    def __init__(self, found: Furnished, seed: int, dispatcher: Dispatcher | None = None) -> None:
         self.figures = Figures()
         self._found = found
         self._seed = seed
-        self._changes = Changes(found.office.application.database)
-        self._desk = Listening(desk or found.office.application.desk)
+        self._changes = Changes(found.client.application.database)
+        self._dispatcher = Listening(dispatcher or found.client.application.dispatcher)
         client = SlackClient("xoxb-nobody", "http://127.0.0.1:9/api/", "T0QM")
-        names = ["qm", *found.office.application.registry.commands]
+        names = ["qm", *found.client.application.registry.commands]
         # Nothing is sent: what would follow an acknowledgement is looked at here.
         self._reception = RequestReceiver(
-            bolt_app(names, None), self._desk, Answers(client, most=10**9)
+            bolt_app(names, None), self._dispatcher, Answers(client, most=10**9)
         )
 
     def close(self) -> None:
@@ -107,24 +107,24 @@ class Fuzzed:
         assert CANARY not in written, f"--fuzz-seed {self._seed} --fuzz-batch {number}: a secret"
 
     def _buttons(self) -> Iterator[Button]:
-        for _, reply in self._desk.heard:
+        for _, reply in self._dispatcher.heard:
             if reply is not None:
                 yield from reply.buttons
                 yield from reply.card.buttons if reply.card else ()
 
     def _wrong(self, act: Act, answered: set[str], random: Random) -> str:
         """What is wrong with what came of an act; empty where nothing is."""
-        self._desk.heard.clear()
+        self._dispatcher.heard.clear()
         arrival = Arrival(time.monotonic() + PATIENCE_SECONDS, doubted=act.doubted)
         make = partial(_request, act.payload, arrival)
         response = self._reception.answer(make)
         changes = self._changes.look()
         self.figures.acts += 1
         self.figures.changes += bool(changes)
-        if not self._desk.heard:
+        if not self._dispatcher.heard:
             is_nothing = response.status in {200, NOT_OURS} and not changes
             return "" if is_nothing and not _is_for_us(act) else f"answered {response.status}"
-        (said,) = self._desk.heard
+        (said,) = self._dispatcher.heard
         is_new = act.delivery not in answered
         answered.add(act.delivery)
         return (
@@ -194,7 +194,7 @@ def _traces(logs: Iterable[Mapping[str, Any]]) -> str:
 
 @contextmanager
 def fuzzed(folder: Path, world: Served, seed: int) -> Iterator[Fuzzed]:
-    """A furnished office to be fuzzed."""
+    """A bot with all kinds of rows, to be fuzzed."""
     with furnished(folder, world) as found:
         made = Fuzzed(found, seed)
         try:

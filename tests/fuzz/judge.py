@@ -13,7 +13,7 @@ from typing import Any
 from sqlmodel import SQLModel
 
 from bot.database.database import Database
-from tests.handlers.office import ALICE, BOB, CAROL, ERIN, MIA
+from tests.handlers.command_client import ALICE, BOB, CAROL, ERIN, MIA
 
 TEAMS = {ALICE: {"team-a"}, MIA: {"team-a"}, ERIN: {"team-a"}, BOB: {"team-b"}}
 LEADS = {ERIN: {"team-a"}, BOB: {"team-b"}}

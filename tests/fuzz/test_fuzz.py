@@ -19,8 +19,8 @@ from bot.slack.receiving.incoming import Incoming
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
 from tests.fuzz.judge import Asked, Change, wrongs
+from tests.handlers.command_client import ALICE, BOB, CAROL, DAN, ERIN, FAY, MIA, CommandClient
 from tests.handlers.furnished import furnished
-from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, FAY, MIA, Office
 from tests.playground.cluster.served import Runner, Served
 from tests.seeds import fuzz_batches, fuzz_seed
 
@@ -37,10 +37,10 @@ def test_random_acts_break_and_forge_nothing(
 ) -> None:
     batches, seed = fuzz_batches(request.config, BATCH), fuzz_seed(request.config)
     print(f"seed {seed}, {len(batches)} batches of {BATCH}")  # noqa: T201  # shown by make fuzz
-    with fuzzed(tmp_path, world, seed) as desk:
+    with fuzzed(tmp_path, world, seed) as fuzz:
         for number in batches:
-            desk.batch(number)
-    figures = desk.figures
+            fuzz.batch(number)
+    figures = fuzz.figures
     print(figures)  # noqa: T201  # as above
     assert figures.acts == len(batches) * BATCH
     if len(batches) > 1:
@@ -85,28 +85,30 @@ class Silent(CommandDispatcher):
         return None
 
 
-def made(office: Office, kind: type[CommandDispatcher] = CommandDispatcher) -> CommandDispatcher:
-    app = office.application
+def made(
+    client: CommandClient, kind: type[CommandDispatcher] = CommandDispatcher
+) -> CommandDispatcher:
+    app = client.application
     return kind(app.database, app.clock, app.registry, app.services)
 
 
-def lenient(office: Office) -> CommandDispatcher:
-    app = office.application
+def lenient(client: CommandClient) -> CommandDispatcher:
+    app = client.application
     services = replace(app.services, access=Lenient(app.settings))
     return CommandDispatcher(app.database, app.clock, app.registry, services)
 
 
 @pytest.mark.parametrize(
-    ("desk", "wrong"),
+    ("broken", "wrong"),
     [
         (lenient, "of no team|an admin's|a lead's"),
-        (lambda office: made(office, Breaking), "Something went wrong"),
-        (lambda office: made(office, Parrot), "it says ghp_"),
-        (lambda office: made(office, Silent), "no answer"),
+        (lambda client: made(client, Breaking), "Something went wrong"),
+        (lambda client: made(client, Parrot), "it says ghp_"),
+        (lambda client: made(client, Silent), "no answer"),
     ],
 )
-def test_desks_that_fail_people_are_found(
-    desk: Callable[[Office], CommandDispatcher], wrong: str, tmp_path: Path, world: Served
+def test_dispatchers_that_fail_people_are_found(
+    broken: Callable[[CommandClient], CommandDispatcher], wrong: str, tmp_path: Path, world: Served
 ) -> None:
     def all_batches(bad: Fuzzed) -> None:
         for number in range(10):
@@ -114,7 +116,7 @@ def test_desks_that_fail_people_are_found(
 
     with (
         furnished(tmp_path, world) as found,
-        closing(Fuzzed(found, 1, desk(found.office))) as bad,
+        closing(Fuzzed(found, 1, broken(found.client))) as bad,
         pytest.raises(AssertionError, match=wrong),
     ):
         all_batches(bad)

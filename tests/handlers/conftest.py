@@ -1,12 +1,12 @@
-"""An office that sees the cluster of the story."""
+"""An client that sees the cluster of the story."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.handlers.command_client import CommandClient, opened
 from tests.handlers.furnished import Furnished, furnished
-from tests.handlers.office import Office, opened
 from tests.playground.cluster.served import Runner, Served
 
 
@@ -24,9 +24,9 @@ def served(runner: Runner) -> Iterator[Served]:
 
 
 @pytest.fixture
-def office(tmp_path: Path, database_url: str, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, database_url, served) as open_office:
-        yield open_office
+def client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, database_url, served) as opened_client:
+        yield opened_client
 
 
 @pytest.fixture(scope="module")

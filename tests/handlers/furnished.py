@@ -1,4 +1,4 @@
-"""An office with something for every verb and every button to act on, put back after each."""
+"""A bot with something for every verb and every button to act on, put back after each."""
 
 import json
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ from playground.cluster.story import snapshot_class
 from tests.arm import Arm, served
 from tests.bot.cluster.api_server import eventually
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
-from tests.handlers import anf_desk
+from tests.handlers import anf_client
+from tests.handlers.command_client import ALICE, DATASETS, TEAM_A, CommandClient, opened
 from tests.handlers.gpu_past import held
-from tests.handlers.office import ALICE, DATASETS, TEAM_A, Office, opened
 from tests.playground.cluster.served import Served
 
 SETTINGS = (
@@ -48,9 +48,9 @@ RUN = "--image ghcr.io/acme/lane:3.1 --gpus 1"
 
 @dataclass
 class Furnished:
-    """The office, and what each button of it would say: its action and its value."""
+    """The bot, and what each button of it would say: its action and its value."""
 
-    office: Office
+    client: CommandClient
     values: dict[str, str]
     rows: list[tuple[Any, dict[str, Any]]]
 
@@ -63,7 +63,7 @@ class Furnished:
             for table, row in self.rows:
                 session.connection().execute(table.insert(), {**row, **_owned(row, owner)})
 
-        self.office.application.database.transaction(work)
+        self.client.application.database.transaction(work)
 
     def effects(self) -> dict[str, list[dict[str, Any]]]:
         """Every row by table; without what keeps deliveries apart, and when to look again."""
@@ -81,7 +81,7 @@ class Furnished:
                 for row in session.connection().execute(table.select()).mappings()
             ]
 
-        return self.office.application.database.read(work)
+        return self.client.application.database.read(work)
 
 
 def _owned(row: dict[str, Any], owner: str) -> dict[str, str]:
@@ -100,36 +100,36 @@ def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
     with served(Arm()) as arm, pytest.MonkeyPatch.context() as patch:
         for key, value in arm.identity.items():
             patch.setenv(key, value)
-        anf_desk._arrange(cluster, arm)
-        more = anf_desk.settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
-        with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as office:
-            _see(office)
-            found = Furnished(office, _furnish(office, world), [])
+        anf_client._arrange(cluster, arm)
+        more = anf_client.settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
+        with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as client:
+            _see(client)
+            found = Furnished(client, _furnish(client, world), [])
             found.rows = found._all()
             yield found
 
 
-def _see(office: Office) -> None:
+def _see(client: CommandClient) -> None:
     """The watches have seen what these tests need."""
-    cluster = office.application.clusters["default"]
+    cluster = client.application.clusters["default"]
     kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
     for resource in kinds:
         cluster.view.store(resource).replace(cluster.list(resource))
     eventually(lambda: cluster.view.get(STORAGE_CLASSES, CLASS) is not None)
 
 
-def _furnish(office: Office, world: Served) -> dict[str, str]:
-    do = office.application.database.transaction
+def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
+    do = client.application.database.transaction
     do(_datasets)
     for text in _SAID:
-        said = office.says(ALICE, TEAM_A, text)
+        said = client.says(ALICE, TEAM_A, text)
         assert said.startswith(_TAKEN), (text, said)
     for claim in ("imagenet", "lane-data"):
-        _snapshot(office, world, claim)
+        _snapshot(client, world, claim)
     for text in _SAID_OF_SNAPSHOTS:
-        said = office.says(ALICE, TEAM_A, text)
+        said = client.says(ALICE, TEAM_A, text)
         assert said.startswith(_TAKEN), (text, said)
-    series = held(office, "by-hand", idle_since=datetime.now(UTC))
+    series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
     made = do(_rows)
     return do(_values) | made | {"gpu.mine": str(series)}
@@ -168,9 +168,9 @@ def _datasets(session: Session) -> None:
     add_cache(session, add_version(session, theirs), team="team-b")
 
 
-def _snapshot(office: Office, world: Served, claim: str) -> None:
+def _snapshot(client: CommandClient, world: Served, claim: str) -> None:
     """A snapshot that was taken, in the cluster and in our rows."""
-    said = office.says(ALICE, TEAM_A, f"/snapshot create {claim}")
+    said = client.says(ALICE, TEAM_A, f"/snapshot create {claim}")
     assert said.startswith("Taking a snapshot of"), said
 
     def work(session: Session) -> str:
@@ -179,14 +179,14 @@ def _snapshot(office: Office, world: Served, claim: str) -> None:
         row.size_bytes, row.ended_at = row.capacity_bytes, None
         return str(row.name)
 
-    name = office.application.database.transaction(work)
+    name = client.application.database.transaction(work)
     source = {"source": {"persistentVolumeClaimName": claim}}
     world.cluster.create("volumesnapshots", {"metadata": {"name": name}, "spec": source}, "team-a")
     status = {"readyToUse": True, "creationTime": "2026-11-21T12:00:00Z"}
     world.cluster.inside.world.change(
         VOLUME_SNAPSHOT, ("team-a", name), lambda obj: obj.update(status=status)
     )
-    view = office.application.clusters["default"].view
+    view = client.application.clusters["default"].view
 
     def seen() -> bool:
         found = view.get(SNAPSHOTS, name, "team-a")
@@ -199,7 +199,7 @@ def _snapshot(office: Office, world: Served, claim: str) -> None:
     def note(session: Session) -> None:
         _newest(session, Snapshot).uid = found.uid
 
-    office.application.database.transaction(note)
+    client.application.database.transaction(note)
 
 
 def _age(session: Session) -> None:
@@ -219,7 +219,7 @@ def _rows(session: Session) -> dict[str, str]:
     """What only controllers make, or what would be in the way of another verb."""
     orphan = _row(Orphan, kind="PersistentVolume", name="pv-left")
     quota = _row(ManagedQuota, queue="team-a", field="nominalQuota")
-    quota.stranger = quota.baseline = 6
+    quota.external_value = quota.baseline = 6
     change = _row(VolumeChange, pv_name="pv-other", kind="level", claim_name="other")
     growth = _row(Growth, claim_name="other", size_bytes=2**41, from_bytes=2**40)
     repair = _row(Repair, claim_name="other", volume_name="pv-other")
@@ -231,8 +231,8 @@ def _rows(session: Session) -> dict[str, str]:
     session.refresh(quota)
     return {
         "dataset.remove_orphan": orphan.id,
-        "quota.adopt": f"{quota.id}:{quota.stranger:f}",
-        "quota.rewrite": f"{quota.id}:{quota.stranger:f}",
+        "quota.adopt": f"{quota.id}:{quota.external_value:f}",
+        "quota.rewrite": f"{quota.id}:{quota.external_value:f}",
         "anf.give-back": change.id,
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,

@@ -1,4 +1,4 @@
-"""Samples of GPUs as an office has them: taken now, or written as if they had been."""
+"""Samples of GPUs as an client has them: taken now, or written as if they had been."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,25 +15,25 @@ from bot.gpus.tables import Series, What
 from bot.quotas.engines.registry import Engines
 from bot.slack.grammar.parameters import Reference
 from bot.training.tables import Run
-from tests.handlers.office import (
+from tests.handlers.command_client import (
     ALICE,
     TEAM_A,
-    Office,
+    CommandClient,
 )
 
 MINUTE = timedelta(minutes=1)
 HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(2000, 2000, 0, 2000)
 
 
-def sample(office: Office) -> None:
+def sample(client: CommandClient) -> None:
     """What the clock does every minute, done now."""
-    app = office.application
+    app = client.application
     engines = Engines(app.settings, app.clusters)
     sampler = SampleController(app.database, app.clock, app.settings, app.clusters, engines.of)
     app.database.transaction(sampler.step("default").save)
 
 
-def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
+def held(client: CommandClient, name: str, team: str = "team-a", **more: Any) -> int:
     """A series of a run of somebody, or what others started where it has no run."""
     kind = What.RUN if more.get("run_id") else What.OTHER
     fields: dict[str, Any] = {
@@ -51,10 +51,10 @@ def held(office: Office, name: str, team: str = "team-a", **more: Any) -> int:
         assert row.id is not None
         return row.id
 
-    return office.application.database.transaction(work)
+    return client.application.database.transaction(work)
 
 
-def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> None:
+def sampled(client: CommandClient, minutes: int, entries: Mapping[int, Amounts]) -> None:
     """So many minutes up to now in which the same was seen."""
     now = minute_of(datetime.now(UTC))
 
@@ -67,32 +67,32 @@ def sampled(office: Office, minutes: int, entries: Mapping[int, Amounts]) -> Non
             one = {clock.id or 0: Amounts(1000)}
             rollup.keep(session, "default", minute, {**entries, **one}, is_measured=True)
 
-    office.application.database.transaction(work)
+    client.application.database.transaction(work)
 
 
-def submitted(office: Office, name: str) -> str:
+def submitted(client: CommandClient, name: str) -> str:
     """The id of a run of alice's."""
-    office.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
-    app = office.application
+    client.says(ALICE, TEAM_A, f"/train submit {name} --image acme/lane:1 --gpus 4 -- python x.py")
+    app = client.application
     found = app.database.read(
         lambda session: app.services.training.runs.find(session, "team-a", Reference(name, None))
     )
     return found.id
 
 
-def begun_half_an_hour_ago(office: Office, run_id: str) -> None:
+def begun_half_an_hour_ago(client: CommandClient, run_id: str) -> None:
     def work(session: Session) -> None:
         run = session.get_one(Run, run_id)
         run.started_at = datetime.now(UTC) - 30 * MINUTE
         session.add(run)
 
-    office.application.database.transaction(work)
+    client.application.database.transaction(work)
 
 
 def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-def held_pods(office: Office) -> int:
-    [cluster] = office.application.clusters.values()
+def held_pods(client: CommandClient) -> int:
+    [cluster] = client.application.clusters.values()
     return sum(1 for pod in cluster.view.all(HOLDERS) if pod.spec.node_name)

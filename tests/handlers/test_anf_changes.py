@@ -8,15 +8,15 @@ from bot.slack.text import as_text
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.replies import GO
 from tests.arm import Arm, served
-from tests.handlers.anf_desk import Desk, _arrange, settings
-from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened
+from tests.handlers.anf_client import AnfClient, _arrange, settings
+from tests.handlers.command_client import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened
 from tests.playground.cluster.served import Runner, Served
 
 ASKING = "Asking Azure about `models`…"
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Desk]:
+def client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[AnfClient]:
     """One whose bot may change volumes."""
     folder = tmp_path_factory.mktemp("anf")
     with (
@@ -28,14 +28,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[D
             patch.setenv(key, value)
         _arrange(world.cluster, arm)
         more = settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
-        with opened(folder, f"sqlite:///{folder}/test.db", world, more) as office:
-            yield Desk(office, arm, world.cluster)
+        with opened(folder, f"sqlite:///{folder}/test.db", world, more) as client:
+            yield AnfClient(client, arm, world.cluster)
 
 
-def button(desk: Desk, words: str) -> str:
+def button(client: AnfClient, words: str) -> str:
     """What the question's button carries."""
-    incoming = desk.office.incoming(ERIN, TEAM_A, command="anf", words=words)
-    reply = desk.office.application.desk.answer(incoming)
+    incoming = client.client.incoming(ERIN, TEAM_A, command="anf", words=words)
+    reply = client.client.application.dispatcher.answer(incoming)
     assert reply is not None
     assert reply.later is not None, as_text(reply)
     asked = reply.later()
@@ -45,16 +45,18 @@ def button(desk: Desk, words: str) -> str:
 
 
 @pytest.mark.parametrize("words", ["level models ultra", "throughput models 100"])
-def test_members_and_strangers_are_refused_at_once(desk: Desk, words: str) -> None:
-    asked = len(desk.arm.asked())
-    assert desk.says(ALICE, TEAM_A, f"/anf {words}") == (
+def test_members_and_strangers_are_refused_at_once(client: AnfClient, words: str) -> None:
+    asked = len(client.arm.asked())
+    assert client.says(ALICE, TEAM_A, f"/anf {words}") == (
         "This requires the right anf.change, which you do not have here.\nRoles with this right:"
         " admin, lead."
     )
     for person, channel in ((DAN, TEAM_A), (ERIN, TEAM_B)):
-        assert "Asking Azure" not in desk.says(person, channel, f"/anf {words}")
-    assert "There is no PVC models in namespace team-b." in desk.says(BOB, TEAM_B, f"/anf {words}")
-    assert len(desk.arm.asked()) == asked
+        assert "Asking Azure" not in client.says(person, channel, f"/anf {words}")
+    assert "There is no PVC models in namespace team-b." in client.says(
+        BOB, TEAM_B, f"/anf {words}"
+    )
+    assert len(client.arm.asked()) == asked
 
 
 @pytest.mark.parametrize(
@@ -69,30 +71,30 @@ def test_members_and_strangers_are_refused_at_once(desk: Desk, words: str) -> No
         ("throughput models 0", "a whole number from 1"),
     ],
 )
-def test_wrong_words_are_told_what_is_right(desk: Desk, words: str, told: str) -> None:
-    assert told in desk.says(ERIN, TEAM_A, f"/anf {words}")
+def test_wrong_words_are_told_what_is_right(client: AnfClient, words: str, told: str) -> None:
+    assert told in client.says(ERIN, TEAM_A, f"/anf {words}")
 
 
-def test_what_does_not_fit_follows_alone(desk: Desk) -> None:
-    assert desk.says(ERIN, TEAM_A, "/anf throughput models 500") == ASKING
-    assert desk.learns(ERIN, TEAM_A, "throughput models 500") == (
+def test_what_does_not_fit_follows_alone(client: AnfClient) -> None:
+    assert client.says(ERIN, TEAM_A, "/anf throughput models 500") == ASKING
+    assert client.learns(ERIN, TEAM_A, "throughput models 500") == (
         "Pool tuned has 131.1 MiB/s for this volume, of 131.1 MiB/s: its other volumes have the"
         " rest.\nAsk for less, or lower another volume's throughput first."
     )
-    assert desk.learns(ERIN, TEAM_A, "level models flexible").startswith(
+    assert client.learns(ERIN, TEAM_A, "level models flexible").startswith(
         "Account ml has no other pool of level Flexible."
     )
 
 
-def test_click_begins_it_once(desk: Desk) -> None:
-    value = button(desk, "throughput models 100 --for 12h --reason fill")
-    assert "anf.change" in desk.office.clicks(ALICE, TEAM_A, GO, value)
-    told = desk.office.clicks(ERIN, TEAM_A, GO, value)
+def test_click_begins_it_once(client: AnfClient) -> None:
+    value = button(client, "throughput models 100 --for 12h --reason fill")
+    assert "anf.change" in client.client.clicks(ALICE, TEAM_A, GO, value)
+    told = client.client.clicks(ERIN, TEAM_A, GO, value)
     assert told.endswith("Its card in this channel shows the progress.")
     number = told.split("`")[1]
     for again in (
-        desk.office.clicks(ERIN, TEAM_A, GO, value),
-        desk.says(CAROL, TEAM_A, "/anf level models ultra"),
+        client.client.clicks(ERIN, TEAM_A, GO, value),
+        client.says(CAROL, TEAM_A, "/anf level models ultra"),
     ):
         assert again == (
             "<@U0ERIN> requested another change of this volume: models to 100 MiB/s. It has not"
@@ -101,8 +103,8 @@ def test_click_begins_it_once(desk: Desk) -> None:
     assert len(number) == 6
 
 
-def test_buttons_of_another_time_are_refused(desk: Desk) -> None:
-    assert desk.office.clicks(ERIN, TEAM_A, GO, "{}") == (
+def test_buttons_of_another_time_are_refused(client: AnfClient) -> None:
+    assert client.client.clicks(ERIN, TEAM_A, GO, "{}") == (
         "This button is out of date.\nRequest it again."
     )
-    assert desk.office.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == ("This change no longer exists.")
+    assert client.client.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == ("This change no longer exists.")

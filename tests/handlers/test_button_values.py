@@ -3,8 +3,8 @@
 import pytest
 
 from tests.fuzz.acts import CANARY
+from tests.handlers.command_client import ALICE, CAROL, TEAM_A
 from tests.handlers.furnished import Furnished
-from tests.handlers.office import ALICE, CAROL, TEAM_A
 
 OUT_OF_DATE = "This button is out of date."
 
@@ -16,7 +16,7 @@ def test_moments_nobody_can_read_are_refused(
 ) -> None:
     everything.put_back()
     row = everything.values[action].partition(" ")[0]
-    said = everything.office.clicks(ALICE, TEAM_A, action, row + moment)
+    said = everything.client.clicks(ALICE, TEAM_A, action, row + moment)
     assert said.startswith(OUT_OF_DATE)
 
 
@@ -24,7 +24,7 @@ def test_moments_nobody_can_read_are_refused(
 def test_counts_nobody_can_read_are_refused(everything: Furnished, nodes: str) -> None:
     everything.put_back()
     row = everything.values["train.requeue"].partition(" ")[0]
-    said = everything.office.clicks(ALICE, TEAM_A, "train.requeue", row + nodes)
+    said = everything.client.clicks(ALICE, TEAM_A, "train.requeue", row + nodes)
     assert said.startswith(OUT_OF_DATE)
 
 
@@ -44,7 +44,7 @@ def test_numbers_no_row_can_hold_are_refused(
     """Of two keys of one name the last one counts."""
     everything.put_back()
     value = everything.values[action].removesuffix("}") + f', "{key}": {number}}}'
-    said = everything.office.clicks(CAROL, TEAM_A, action, value)
+    said = everything.client.clicks(CAROL, TEAM_A, action, value)
     assert said.startswith(OUT_OF_DATE)
 
 
@@ -52,14 +52,14 @@ def test_numbers_no_row_can_hold_are_refused(
 def test_doubts_of_no_time_are_refused(everything: Furnished, at: int) -> None:
     everything.put_back()
     value = everything.values["again"].removesuffix("}") + f', "at": {at}}}'
-    said = everything.office.clicks(ALICE, TEAM_A, "again", value)
+    said = everything.client.clicks(ALICE, TEAM_A, "again", value)
     assert said.startswith("This question is out of date.")
 
 
 def test_no_class_in_a_button_is_the_usual(everything: Furnished) -> None:
     everything.put_back()
     value = everything.values["dataset.cache"].removesuffix("}") + ', "c": ""}'
-    said = everything.office.clicks(CAROL, TEAM_A, "dataset.cache", value)
+    said = everything.client.clicks(CAROL, TEAM_A, "dataset.cache", value)
     assert said.startswith("Caching retina@v1")
 
 
@@ -69,7 +69,7 @@ def test_secrets_in_a_button_are_refused(everything: Furnished, action: str) -> 
     everything.put_back()
     before = everything.effects()
     value = f"{everything.values[action]} {CANARY}"
-    said = everything.office.clicks(ALICE, TEAM_A, action, value)
+    said = everything.client.clicks(ALICE, TEAM_A, action, value)
     assert said.startswith("Something in that looks like a secret. None of it was stored.")
     assert everything.effects() == before
 
@@ -77,5 +77,5 @@ def test_secrets_in_a_button_are_refused(everything: Furnished, action: str) -> 
 @pytest.mark.parametrize("series", ["", "-1", "²", "1e3", str(2**63), "9" * 400, "9" * 5000])
 def test_series_nobody_can_have_are_unknown(everything: Furnished, series: str) -> None:
     everything.put_back()
-    said = everything.office.clicks(ALICE, TEAM_A, "gpu.mine", series)
+    said = everything.client.clicks(ALICE, TEAM_A, "gpu.mine", series)
     assert said.startswith("This workload is no longer known.")

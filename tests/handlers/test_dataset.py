@@ -8,7 +8,16 @@ from sqlmodel import select
 
 from bot.database.database import Session
 from bot.datasets.tables import Version, VersionPhase
-from tests.handlers.office import ALICE, BOB, DATASETS, ELSEWHERE, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.command_client import (
+    ALICE,
+    BOB,
+    DATASETS,
+    ELSEWHERE,
+    TEAM_A,
+    TEAM_B,
+    CommandClient,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
 SETTINGS = DATASETS
@@ -17,12 +26,12 @@ DIGEST = "sha256:" + 64 * "a"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
-        yield open_office
+def client(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as opened_client:
+        yield opened_client
 
 
-def recorded(desk: Office) -> None:
+def recorded(client: CommandClient) -> None:
     """The survey under way ends well."""
 
     def work(session: Session) -> None:
@@ -31,16 +40,16 @@ def recorded(desk: Office) -> None:
         version.digest, version.objects, version.size_bytes = DIGEST, 627_615, 45_000_000_000
         session.add(version)
 
-    desk.application.database.transaction(work)
+    client.application.database.transaction(work)
 
 
-def test_adding_says_what_comes_next(desk: Office) -> None:
-    assert desk.says(ALICE, TEAM_A, f"{ADD} --readers team-b") == (
+def test_adding_says_what_comes_next(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, f"{ADD} --readers team-b") == (
         "Added dataset `chest-xray` of team-a. Readers: team-b.\n"
         "`s3://lake/chest-xray/` in store `lake` has not been checked yet. `/dataset version"
         " chest-xray` records the first version."
     )
-    assert desk.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[:2] == [
+    assert client.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[:2] == [
         "chest-xray",
         "No versions yet. `/dataset version chest-xray` records the first version.",
     ]
@@ -79,73 +88,75 @@ def test_adding_says_what_comes_next(desk: Office) -> None:
         ("/dataset remove nothing", "There is no dataset nothing for team-a."),
     ],
 )
-def test_wrong_input_is_explained(desk: Office, typed: str, said: str) -> None:
-    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+def test_wrong_input_is_explained(client: CommandClient, typed: str, said: str) -> None:
+    assert client.says(ALICE, TEAM_A, typed).splitlines()[0] == said
 
 
-def test_recording_says_where_to_look(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
+def test_recording_says_where_to_look(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
     typed = '/dataset version chest-xray --note "as delivered"'
-    assert desk.says(ALICE, TEAM_A, typed) == (
+    assert client.says(ALICE, TEAM_A, typed) == (
         "Recording `chest-xray@v1`. Its objects are listed, not read.\n"
         "Its card in this channel shows the progress."
     )
-    assert desk.says(ALICE, TEAM_A, "/dataset show chest-xray").splitlines()[1] == ("Recording v1.")
+    assert client.says(ALICE, TEAM_A, "/dataset show chest-xray").splitlines()[1] == (
+        "Recording v1."
+    )
 
 
-def test_a_command_delivered_twice_counts_once(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
+def test_a_command_delivered_twice_counts_once(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
     typed = "/dataset version chest-xray"
-    desk.says(ALICE, TEAM_A, typed, delivery="one")
-    assert desk.says(ALICE, TEAM_A, typed, delivery="one") == (
+    client.says(ALICE, TEAM_A, typed, delivery="one")
+    assert client.says(ALICE, TEAM_A, typed, delivery="one") == (
         "This was already received. Nothing was done twice."
     )
 
 
-def test_versions_are_listed_with_their_figures(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
-    desk.says(ALICE, TEAM_A, "/dataset version chest-xray")
-    recorded(desk)
-    listed = desk.says(ALICE, TEAM_A, "/dataset list").splitlines()
+def test_versions_are_listed_with_their_figures(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    client.says(ALICE, TEAM_A, "/dataset version chest-xray")
+    recorded(client)
+    listed = client.says(ALICE, TEAM_A, "/dataset list").splitlines()
     assert listed[0] == "Datasets for team-a"
     assert listed[2].split()[:5] == ["chest-xray", "team-a", "v1", "627,615", "45"]
-    shown = desk.says(ALICE, TEAM_A, "/dataset show chest-xray@v1").splitlines()
+    shown = client.says(ALICE, TEAM_A, "/dataset show chest-xray@v1").splitlines()
     assert shown[0] == "✅ chest-xray@v1 · Recorded"
     assert "  Size          45 GB (45,000,000,000 bytes)" in shown
     assert f"  Digest        `{DIGEST}`" in shown
 
 
-def test_one_version_has_no_difference(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
-    desk.says(ALICE, TEAM_A, "/dataset version chest-xray")
-    recorded(desk)
-    assert desk.says(ALICE, TEAM_A, "/dataset diff chest-xray chest-xray@v1") == (
+def test_one_version_has_no_difference(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    client.says(ALICE, TEAM_A, "/dataset version chest-xray")
+    recorded(client)
+    assert client.says(ALICE, TEAM_A, "/dataset diff chest-xray chest-xray@v1") == (
         "chest-xray and chest-xray@v1 are the same version.\n"
         "Name two different versions, for example `/dataset diff chest-xray@v2 chest-xray@v3`."
     )
 
 
-def test_other_teams_and_places_see_nothing(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
-    assert desk.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[0] == (
+def test_other_teams_and_places_see_nothing(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    assert client.says(BOB, TEAM_B, "/dataset show chest-xray").splitlines()[0] == (
         "There is no dataset chest-xray for team-b."
     )
-    assert desk.says(ALICE, ELSEWHERE, "/dataset list").splitlines()[0] == (
+    assert client.says(ALICE, ELSEWHERE, "/dataset list").splitlines()[0] == (
         "This channel belongs to no team, so this cannot be used here."
     )
 
 
-def test_removing_says_how_to_undo(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, ADD)
-    assert desk.says(ALICE, TEAM_A, "/dataset remove chest-xray") == (
+def test_removing_says_how_to_undo(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    assert client.says(ALICE, TEAM_A, "/dataset remove chest-xray") == (
         "Removed `chest-xray` from the catalogue. Nothing in `s3://lake/chest-xray/` was changed.\n"
         "`/dataset add chest-xray s3://lake/chest-xray/ --store lake` adds it again,"
         " without its versions."
     )
-    assert desk.says(ALICE, TEAM_A, "/dataset list").splitlines()[1] == (
+    assert client.says(ALICE, TEAM_A, "/dataset list").splitlines()[1] == (
         "No datasets yet. Add one:"
     )
 
 
-def test_without_settings_there_are_none(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."
+def test_without_settings_there_are_none(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."

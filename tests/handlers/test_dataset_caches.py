@@ -11,7 +11,7 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import Cache
 from bot.datasets.tables import Version
 from tests.bot.datasets.caches.rows import add_dataset, add_version
-from tests.handlers.office import (
+from tests.handlers.command_client import (
     ALICE,
     BOB,
     CAROL,
@@ -19,7 +19,7 @@ from tests.handlers.office import (
     ELSEWHERE,
     TEAM_A,
     TEAM_B,
-    Office,
+    CommandClient,
     opened,
 )
 from tests.playground.cluster.served import Served
@@ -30,64 +30,64 @@ BEGUN = "Caching chest-xray@v3 on standard."
 
 
 @pytest.fixture
-def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
-        open_office.application.database.transaction(
+def client(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as opened_client:
+        opened_client.application.database.transaction(
             lambda session: add_version(session, add_dataset(session, readers=["team-b"]))
         )
-        yield open_office
+        yield opened_client
 
 
-def plan(desk: Office, **more: object) -> str:
+def plan(client: CommandClient, **more: object) -> str:
     """The value of the button under what it costs."""
 
     def work(session: Session) -> str:
         return session.exec(select(Version)).one().id
 
-    told = {"v": desk.application.database.read(work), "c": "standard", "b": 2**40, "t": "team-a"}
+    told = {"v": client.application.database.read(work), "c": "standard", "b": 2**40, "t": "team-a"}
     return json.dumps(told | more)
 
 
-def caches(desk: Office) -> list[Cache]:
-    return list(desk.application.database.read(lambda s: s.exec(select(Cache)).all()))
+def caches(client: CommandClient) -> list[Cache]:
+    return list(client.application.database.read(lambda s: s.exec(select(Cache)).all()))
 
 
-def test_asking_makes_nothing_and_repeats(desk: Office) -> None:
-    first = desk.says(ALICE, TEAM_A, ASK)
+def test_asking_makes_nothing_and_repeats(client: CommandClient) -> None:
+    first = client.says(ALICE, TEAM_A, ASK)
     assert first.splitlines()[:2] == [
         "Cache chest-xray@v3?",
         "Nothing has started yet. Caching it takes:",
     ]
-    assert (desk.says(ALICE, TEAM_A, ASK), caches(desk)) == (first, [])
+    assert (client.says(ALICE, TEAM_A, ASK), caches(client)) == (first, [])
 
 
-def test_the_button_makes_what_was_told(desk: Office) -> None:
-    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).splitlines()[0] == BEGUN
-    (cache,) = caches(desk)
+def test_the_button_makes_what_was_told(client: CommandClient) -> None:
+    assert client.clicks(ALICE, TEAM_A, "dataset.cache", plan(client)).splitlines()[0] == BEGUN
+    (cache,) = caches(client)
     assert (cache.team, cache.capacity_bytes, cache.person) == ("team-a", 2**40, ALICE)
-    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk)).startswith(
+    assert client.clicks(ALICE, TEAM_A, "dataset.cache", plan(client)).startswith(
         "chest-xray@v3 is already being cached on standard"
     )
-    assert len(caches(desk)) == 1
+    assert len(caches(client)) == 1
 
 
-def test_whoever_means_it_is_not_asked(desk: Office) -> None:
-    assert desk.says(BOB, TEAM_B, f"{ASK} --yes").splitlines()[0] == BEGUN
-    assert [each.team for each in caches(desk)] == ["team-b"]
+def test_whoever_means_it_is_not_asked(client: CommandClient) -> None:
+    assert client.says(BOB, TEAM_B, f"{ASK} --yes").splitlines()[0] == BEGUN
+    assert [each.team for each in caches(client)] == ["team-b"]
 
 
-def test_a_delivery_that_comes_twice_counts_once(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one")
-    assert desk.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one") == (
+def test_a_delivery_that_comes_twice_counts_once(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one")
+    assert client.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one") == (
         "This was already received. Nothing was done twice."
     )
-    assert len(caches(desk)) == 1
+    assert len(caches(client)) == 1
 
 
-def test_others_channels_cache_nothing(desk: Office) -> None:
-    said = desk.says(ALICE, ELSEWHERE, ASK)
+def test_others_channels_cache_nothing(client: CommandClient) -> None:
+    said = client.says(ALICE, ELSEWHERE, ASK)
     assert said.startswith("This channel belongs to no team, so this cannot be used here.")
-    assert desk.clicks(ALICE, ELSEWHERE, "dataset.cache", plan(desk)).startswith("This channel")
+    assert client.clicks(ALICE, ELSEWHERE, "dataset.cache", plan(client)).startswith("This channel")
 
 
 @pytest.mark.parametrize(
@@ -118,32 +118,32 @@ def test_others_channels_cache_nothing(desk: Office) -> None:
         ),
     ],
 )
-def test_wrong_input_is_explained_in_words(desk: Office, typed: str, said: str) -> None:
-    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+def test_wrong_input_is_explained_in_words(client: CommandClient, typed: str, said: str) -> None:
+    assert client.says(ALICE, TEAM_A, typed).splitlines()[0] == said
 
 
-def test_an_old_button_says_so(desk: Office) -> None:
-    assert desk.clicks(ALICE, TEAM_A, "dataset.cache", "{}") == (
+def test_an_old_button_says_so(client: CommandClient) -> None:
+    assert client.clicks(ALICE, TEAM_A, "dataset.cache", "{}") == (
         "This button is out of date.\nRun the command again to see the current cost."
     )
 
 
-def test_changed_content_is_recorded_by_a_click(desk: Office) -> None:
-    dataset_id = json.loads(plan(desk))["v"]
-    found = desk.application.database.read(
+def test_changed_content_is_recorded_by_a_click(client: CommandClient) -> None:
+    dataset_id = json.loads(plan(client))["v"]
+    found = client.application.database.read(
         lambda session: session.get_one(Version, dataset_id).dataset_id
     )
-    assert desk.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
+    assert client.clicks(ALICE, TEAM_A, "dataset.version", found).splitlines()[0] == (
         "Recording `chest-xray@v2`. Its objects are listed, not read."
     )
 
 
-def test_boosts_take_the_right_to_change_throughput(desk: Office) -> None:
+def test_boosts_take_the_right_to_change_throughput(client: CommandClient) -> None:
     lacking = "This requires the right anf.change, which you do not have here."
-    assert desk.says(ALICE, TEAM_A, f"{ASK} --boost").startswith(lacking)
-    pressed = desk.clicks(ALICE, TEAM_A, "dataset.cache", plan(desk, o=True))
+    assert client.says(ALICE, TEAM_A, f"{ASK} --boost").startswith(lacking)
+    pressed = client.clicks(ALICE, TEAM_A, "dataset.cache", plan(client, o=True))
     assert pressed.startswith(lacking)
-    assert desk.says(CAROL, TEAM_A, f"{ASK} --boost --yes").splitlines()[0] == (
+    assert client.says(CAROL, TEAM_A, f"{ASK} --boost --yes").splitlines()[0] == (
         "Azure NetApp Files is not configured."
     )
-    assert caches(desk) == []
+    assert caches(client) == []

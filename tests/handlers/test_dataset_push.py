@@ -10,7 +10,7 @@ from sqlmodel import select
 
 from bot.cluster.resources import PVCS, VOLUMES, Resource
 from bot.datasets.tables import Push
-from tests.handlers.office import (
+from tests.handlers.command_client import (
     ALICE,
     BOB,
     CAROL,
@@ -18,7 +18,7 @@ from tests.handlers.office import (
     ELSEWHERE,
     TEAM_A,
     TEAM_B,
-    Office,
+    CommandClient,
     opened,
 )
 from tests.playground.cluster.served import Served
@@ -38,21 +38,21 @@ NO_TARGET = (
 
 
 @pytest.fixture
-def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as open_office:
-        cluster = open_office.application.clusters["default"]
+def client(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, SETTINGS) as opened_client:
+        cluster = opened_client.application.clusters["default"]
         kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES)
         for resource in kinds:
             cluster.view.store(resource).replace(cluster.list(resource))
-        yield open_office
+        yield opened_client
 
 
-def pushes(desk: Office) -> list[Push]:
-    return list(desk.application.database.read(lambda s: s.exec(select(Push)).all()))
+def pushes(client: CommandClient) -> list[Push]:
+    return list(client.application.database.read(lambda s: s.exec(select(Push)).all()))
 
 
-def test_asking_begins_nothing_and_repeats(desk: Office) -> None:
-    first = desk.says(ALICE, TEAM_A, f"{ASK} --as run-7")
+def test_asking_begins_nothing_and_repeats(client: CommandClient) -> None:
+    first = client.says(ALICE, TEAM_A, f"{ASK} --as run-7")
     assert [line.split("  ")[-1].strip() for line in first.splitlines()] == [
         "Push imagenet:/run-7?",
         "Nothing has been copied yet. This is what the push does:",
@@ -64,39 +64,39 @@ def test_asking_begins_nothing_and_repeats(desk: Office) -> None:
         "version (next free name) of the new dataset run-7",
         "[Push it]",
     ]
-    assert (desk.says(ALICE, TEAM_A, f"{ASK} --as run-7"), pushes(desk)) == (first, [])
+    assert (client.says(ALICE, TEAM_A, f"{ASK} --as run-7"), pushes(client)) == (first, [])
 
 
-def test_the_button_begins_what_was_told(desk: Office) -> None:
+def test_the_button_begins_what_was_told(client: CommandClient) -> None:
     told = json.dumps(WISH | {"d": "run-7", "v": "v1", "o": True})
-    assert desk.clicks(ALICE, TEAM_A, "dataset.push", told).splitlines()[0] == BEGUN
-    (push,) = pushes(desk)
+    assert client.clicks(ALICE, TEAM_A, "dataset.push", told).splitlines()[0] == BEGUN
+    (push,) = pushes(client)
     assert (push.folder, push.dataset, push.version, push.is_overwriting) == (
         "/run-7", "run-7", "v1", True,
     )  # fmt: skip
-    assert desk.clicks(ALICE, TEAM_A, "dataset.push_stop", push.id) == (
+    assert client.clicks(ALICE, TEAM_A, "dataset.push_stop", push.id) == (
         "Stopping the push of imagenet:/run-7 to s3://lake/run-7/."
     )
 
 
-def test_the_button_keeps_the_named_team(desk: Office) -> None:
+def test_the_button_keeps_the_named_team(client: CommandClient) -> None:
     asked = f"{ASK} --team team-a"
-    assert desk.says(CAROL, TEAM_B, asked).endswith("[Push it]")
-    assert desk.clicks(CAROL, TEAM_B, "dataset.push", json.dumps(WISH)).splitlines()[0] == BEGUN
-    (push,) = pushes(desk)
+    assert client.says(CAROL, TEAM_B, asked).endswith("[Push it]")
+    assert client.clicks(CAROL, TEAM_B, "dataset.push", json.dumps(WISH)).splitlines()[0] == BEGUN
+    (push,) = pushes(client)
     assert (push.team, push.claim_namespace, push.channel) == ("team-a", "team-a", TEAM_B)
-    assert desk.clicks(BOB, TEAM_B, "dataset.push", json.dumps(WISH)) == STRANGE
+    assert client.clicks(BOB, TEAM_B, "dataset.push", json.dumps(WISH)) == STRANGE
 
 
-def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
-    assert desk.says(ALICE, TEAM_A, f"{ASK} --yes").splitlines()[0] == BEGUN
-    (push,) = pushes(desk)
-    assert desk.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may not use any object store."
-    assert desk.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == STRANGE
-    assert desk.clicks(ALICE, ELSEWHERE, "dataset.push", json.dumps(WISH)).startswith(
+def test_other_teams_begin_and_stop_nothing(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, f"{ASK} --yes").splitlines()[0] == BEGUN
+    (push,) = pushes(client)
+    assert client.says(BOB, TEAM_B, ASK).splitlines()[0] == "team-b may not use any object store."
+    assert client.clicks(BOB, TEAM_B, "dataset.push_stop", push.id) == STRANGE
+    assert client.clicks(ALICE, ELSEWHERE, "dataset.push", json.dumps(WISH)).startswith(
         "This channel belongs to no team"
     )
-    assert len(pushes(desk)) == 1
+    assert len(pushes(client)) == 1
 
 
 @pytest.mark.parametrize(
@@ -144,11 +144,11 @@ def test_other_teams_begin_and_stop_nothing(desk: Office) -> None:
         ),
     ],
 )
-def test_wrong_input_is_explained_in_words(desk: Office, typed: str, said: str) -> None:
-    assert desk.says(ALICE, TEAM_A, typed).splitlines()[0] == said
+def test_wrong_input_is_explained_in_words(client: CommandClient, typed: str, said: str) -> None:
+    assert client.says(ALICE, TEAM_A, typed).splitlines()[0] == said
 
 
-def test_an_old_button_says_so(desk: Office) -> None:
-    assert desk.clicks(ALICE, TEAM_A, "dataset.push", "{}") == (
+def test_an_old_button_says_so(client: CommandClient) -> None:
+    assert client.clicks(ALICE, TEAM_A, "dataset.push", "{}") == (
         "This button is out of date.\nType the command again."
     )

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, Office
+from tests.handlers.command_client import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, CommandClient
 
 
-def test_a_test_is_received_with_its_way_back(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/gpu nccl --nodes 2").splitlines() == [
+def test_a_test_is_received_with_its_way_back(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/gpu nccl --nodes 2").splitlines() == [
         (
             "Submitted run `nccl` with 2 nodes, each with 8 GPUs, 64 cores and 576Gi memory"
             " (including 64Gi of /dev/shm), for team-a."
@@ -15,11 +15,11 @@ def test_a_test_is_received_with_its_way_back(office: Office) -> None:
     ]
 
 
-def test_two_tests_at_once_have_two_names(office: Office) -> None:
-    office.says(ALICE, TEAM_A, "/gpu nccl --gpus 2")
-    again = office.says(ALICE, TEAM_A, "/gpu nccl --gpus 2 --name other")
+def test_two_tests_at_once_have_two_names(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/gpu nccl --gpus 2")
+    again = client.says(ALICE, TEAM_A, "/gpu nccl --gpus 2 --name other")
     assert again.startswith("Submitted run `other` with 2 nodes, each with 2 GPUs")
-    assert office.says(ALICE, TEAM_A, "/gpu nccl --gpus 3").splitlines()[0] == (
+    assert client.says(ALICE, TEAM_A, "/gpu nccl --gpus 3").splitlines()[0] == (
         "nccl has not ended, and live runs of a team must have different names."
     )
 
@@ -33,9 +33,9 @@ def test_two_tests_at_once_have_two_names(office: Office) -> None:
     ],
 )
 def test_others_cannot_test_the_network(
-    office: Office, person: str, channel: str, answer: str
+    client: CommandClient, person: str, channel: str, answer: str
 ) -> None:
-    assert office.says(person, channel, "/gpu nccl").splitlines()[0] == answer
+    assert client.says(person, channel, "/gpu nccl").splitlines()[0] == answer
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_others_cannot_test_the_network(
         ("ncc", "`/gpu ncc` is not a command."),
     ],
 )
-def test_a_wrong_test_is_explained(office: Office, words: str, answer: str) -> None:
-    assert office.says(ALICE, TEAM_A, f"/gpu {words}").startswith(answer)
+def test_a_wrong_test_is_explained(client: CommandClient, words: str, answer: str) -> None:
+    assert client.says(ALICE, TEAM_A, f"/gpu {words}").startswith(answer)

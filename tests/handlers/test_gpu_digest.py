@@ -8,37 +8,47 @@ from sqlmodel import select
 from bot.audit import AuditLine
 from bot.gpus.digests.tables import Digest
 from bot.slack.text import as_text
+from tests.handlers.command_client import (
+    ALICE,
+    BOB,
+    CAROL,
+    DAN,
+    ELSEWHERE,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    CommandClient,
+)
 from tests.handlers.gpu_past import HELD, held, sampled
-from tests.handlers.office import ALICE, BOB, CAROL, DAN, ELSEWHERE, ERIN, TEAM_A, TEAM_B, Office
 
 DAILY = "C0DAILY"
 
 
-def shown(office: Office, person: str, channel: str, text: str) -> list[str]:
+def shown(client: CommandClient, person: str, channel: str, text: str) -> list[str]:
     """The digest that follows the acknowledgement."""
     name, _, words = text.removeprefix("/").partition(" ")
-    asked = office.incoming(person, channel, command=name, words=words)
-    reply = office.application.desk.answer(asked)
+    asked = client.incoming(person, channel, command=name, words=words)
+    reply = client.application.dispatcher.answer(asked)
     assert reply is not None
     assert reply.later is not None, as_text(reply)
     return as_text(reply.later()).splitlines()
 
 
-def told(office: Office, person: str, channel: str, text: str) -> list[str]:
-    return office.says(person, channel, text).splitlines()
+def told(client: CommandClient, person: str, channel: str, text: str) -> list[str]:
+    return client.says(person, channel, text).splitlines()
 
 
-def test_digest_is_shown_to_the_asker(office: Office) -> None:
+def test_digest_is_shown_to_the_asker(client: CommandClient) -> None:
     yesterday = datetime.now(UTC) - timedelta(days=1)
     day = f"{yesterday:%A} {yesterday.day} {yesterday:%B %Y}"
-    assert shown(office, ALICE, TEAM_A, "/gpu digest") == [
+    assert shown(client, ALICE, TEAM_A, "/gpu digest") == [
         f"GPUs, {day}",
         "Allocation is unknown: there are no samples for this time.",
         "Samples of default cover 0 % of the time; the figures exclude the rest.",
         "Figures are in GPU-hours; the day is in UTC.",
     ]
-    assert shown(office, ALICE, TEAM_A, "/gpu digest --week")[0].count(" to ") == 1
-    assert shown(office, CAROL, ELSEWHERE, "/gpu digest")[0] == f"GPUs, {day}"
+    assert shown(client, ALICE, TEAM_A, "/gpu digest --week")[0].count(" to ") == 1
+    assert shown(client, CAROL, ELSEWHERE, "/gpu digest")[0] == f"GPUs, {day}"
 
 
 @pytest.mark.parametrize(
@@ -62,8 +72,8 @@ def test_digest_is_shown_to_the_asker(office: Office) -> None:
         ),
     ],
 )
-def test_options_that_do_not_fit_are_refused(office: Office, text: str, answer: str) -> None:
-    assert told(office, ALICE, TEAM_A, text)[0] == answer
+def test_options_that_do_not_fit_are_refused(client: CommandClient, text: str, answer: str) -> None:
+    assert told(client, ALICE, TEAM_A, text)[0] == answer
 
 
 @pytest.mark.parametrize(
@@ -76,13 +86,13 @@ def test_options_that_do_not_fit_are_refused(office: Office, text: str, answer: 
         ("/gpu digest set --channel daily", "a channel such as"),
     ],
 )
-def test_wrong_words_are_told_the_right(office: Office, text: str, form: str) -> None:
-    assert form in office.says(CAROL, TEAM_A, text)
+def test_wrong_words_are_told_the_right(client: CommandClient, text: str, form: str) -> None:
+    assert form in client.says(CAROL, TEAM_A, text)
 
 
-def test_admins_set_when_a_channel_is_told(office: Office) -> None:
+def test_admins_set_when_a_channel_is_told(client: CommandClient) -> None:
     said = told(
-        office, CAROL, TEAM_A,
+        client, CAROL, TEAM_A,
         "/gpu digest set --channel #C0DAILY --at 08:30 --zone Europe/Berlin --weekly mon"
         " --sections idle,teams",
     )  # fmt: skip
@@ -94,20 +104,20 @@ def test_admins_set_when_a_channel_is_told(office: Office) -> None:
         ),
         "If I am not in the channel yet, invite me.",
     ]
-    again = told(office, CAROL, TEAM_A, "/gpu digest set --channel #C0DAILY --daily off")
+    again = told(client, CAROL, TEAM_A, "/gpu digest set --channel #C0DAILY --daily off")
     assert again[0].startswith("#C0DAILY gets a digest of the previous week every Monday")
     assert len(again) == 2
-    listed = told(office, ALICE, TEAM_A, "/gpu digest list")
+    listed = told(client, ALICE, TEAM_A, "/gpu digest list")
     assert len(listed) == 1
     assert " Next: " in listed[0]
-    assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY") == [
+    assert told(client, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY") == [
         "GPU digests for #C0DAILY are off."
     ]
-    assert told(office, ALICE, TEAM_A, "/gpu digest list")[0] == ("No channel has a GPU digest.")
-    assert told(office, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY")[0] == (
+    assert told(client, ALICE, TEAM_A, "/gpu digest list")[0] == ("No channel has a GPU digest.")
+    assert told(client, CAROL, TEAM_A, "/gpu digest off --channel #C0DAILY")[0] == (
         "That channel has no digest."
     )
-    lines = office.application.database.read(lambda s: list(s.exec(select(AuditLine))))
+    lines = client.application.database.read(lambda s: list(s.exec(select(AuditLine))))
     assert [(line.verb, line.subject_id, line.person) for line in lines] == [
         ("gpu.digest.set", DAILY, CAROL),
         ("gpu.digest.set", DAILY, CAROL),
@@ -115,53 +125,53 @@ def test_admins_set_when_a_channel_is_told(office: Office) -> None:
     ]
 
 
-def test_neither_daily_nor_weekly_is_refused(office: Office) -> None:
-    assert told(office, CAROL, TEAM_A, "/gpu digest set --daily off") == [
+def test_neither_daily_nor_weekly_is_refused(client: CommandClient) -> None:
+    assert told(client, CAROL, TEAM_A, "/gpu digest set --daily off") == [
         "Nothing would be posted: daily and weekly are both off.",
         "Turn the digest off with `digest off`, or add, for example, `--weekly mon`.",
     ]
 
 
-def test_only_those_allowed_set_and_post(office: Office) -> None:
+def test_only_those_allowed_set_and_post(client: CommandClient) -> None:
     refused = "This requires the right gpu.digest_set, which you do not have here."
-    assert told(office, ERIN, TEAM_A, "/gpu digest set --at 09:00")[0] == refused
-    assert told(office, ERIN, TEAM_A, "/gpu digest off")[0] == refused
-    assert told(office, ALICE, TEAM_A, "/gpu digest --post")[0] == (
+    assert told(client, ERIN, TEAM_A, "/gpu digest set --at 09:00")[0] == refused
+    assert told(client, ERIN, TEAM_A, "/gpu digest off")[0] == refused
+    assert told(client, ALICE, TEAM_A, "/gpu digest --post")[0] == (
         "This requires the right gpu.digest_post, which you do not have here."
     )
-    assert "Guests" in told(office, DAN, TEAM_A, "/gpu digest")[0]
-    assert told(office, BOB, TEAM_A, "/gpu digest")[0].startswith("You are not a member of team-a.")
-    assert "belongs to no team" in told(office, ALICE, ELSEWHERE, "/gpu digest")[0]
+    assert "Guests" in told(client, DAN, TEAM_A, "/gpu digest")[0]
+    assert told(client, BOB, TEAM_A, "/gpu digest")[0].startswith("You are not a member of team-a.")
+    assert "belongs to no team" in told(client, ALICE, ELSEWHERE, "/gpu digest")[0]
 
 
-def test_digest_is_posted_once_a_minute(office: Office) -> None:
-    assert told(office, BOB, TEAM_B, "/gpu digest --post") == ["Posting the digest here."]
-    assert told(office, BOB, TEAM_B, "/gpu digest --post") == [
+def test_digest_is_posted_once_a_minute(client: CommandClient) -> None:
+    assert told(client, BOB, TEAM_B, "/gpu digest --post") == ["Posting the digest here."]
+    assert told(client, BOB, TEAM_B, "/gpu digest --post") == [
         "This digest was posted there less than a minute ago.",
         "Wait a minute to post it again.",
     ]
-    rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
+    rows = client.application.database.read(lambda s: list(s.exec(select(Digest))))
     assert [(row.channel, row.team) for row in rows] == [(TEAM_B, "team-b")]
 
 
-def test_anybody_gets_their_own_directly(office: Office) -> None:
+def test_anybody_gets_their_own_directly(client: CommandClient) -> None:
     answer = ["Sending the digest as a direct message."]
-    assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week") == answer
-    assert told(office, CAROL, ELSEWHERE, "/gpu digest --dm") == answer
-    assert told(office, ALICE, TEAM_A, "/gpu digest --dm --week")[0] == (
+    assert told(client, ALICE, TEAM_A, "/gpu digest --dm --week") == answer
+    assert told(client, CAROL, ELSEWHERE, "/gpu digest --dm") == answer
+    assert told(client, ALICE, TEAM_A, "/gpu digest --dm --week")[0] == (
         "This digest was posted there less than a minute ago."
     )
-    rows = office.application.database.read(lambda s: list(s.exec(select(Digest))))
+    rows = client.application.database.read(lambda s: list(s.exec(select(Digest))))
     assert sorted((row.channel, row.team, row.period) for row in rows) == [
         (ALICE, "team-a", "week"),
         (CAROL, None, "day"),
     ]
 
 
-def test_words_for_pictures_say_where_these_are(office: Office) -> None:
-    series = held(office, "lane", team="team-a")
-    sampled(office, 1500, {series: HELD})
-    lines = shown(office, ALICE, TEAM_A, "/gpu digest")
+def test_words_for_pictures_say_where_these_are(client: CommandClient) -> None:
+    series = held(client, "lane", team="team-a")
+    sampled(client, 1500, {series: HELD})
+    lines = shown(client, ALICE, TEAM_A, "/gpu digest")
     assert lines[-1] == (
         "Some charts are shown as text here; `/gpu digest --dm` sends you the images."
     )

@@ -1,6 +1,6 @@
 """/notices: what somebody is told of their runs, and how they change that for themselves."""
 
-from tests.handlers.office import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, Office
+from tests.handlers.command_client import ALICE, BOB, DAN, ELSEWHERE, TEAM_A, TEAM_B, CommandClient
 
 THREAD = "a mention in the card's thread"
 DM = "a direct message with a link to the card"
@@ -23,37 +23,37 @@ def shown(time: str, preempted: str, idle: str, others: str) -> list[str]:
     ]
 
 
-def test_everybody_sees_how_they_are_told(office: Office) -> None:
+def test_everybody_sees_how_they_are_told(client: CommandClient) -> None:
     for text in ("/notices", "/qm notices", "/notices show"):
-        answer = office.says(ALICE, TEAM_A, text).replace("/qm notices", "/notices")
+        answer = client.says(ALICE, TEAM_A, text).replace("/qm notices", "/notices")
         assert answer.splitlines() == shown(THREAD, THREAD, THREAD, THREAD)
-    assert office.says(DAN, TEAM_A, "/notices none").startswith("Guests and people from other")
+    assert client.says(DAN, TEAM_A, "/notices none").startswith("Guests and people from other")
 
 
-def test_kinds_are_chosen_one_by_one(office: Office) -> None:
-    office.says(ALICE, TEAM_A, "/notices dm")
-    office.says(ALICE, "D0ALICE", "/notices none --for preempted")
-    answer = office.says(ALICE, TEAM_B, "/qm notices thread --for Idle,time")
+def test_kinds_are_chosen_one_by_one(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/notices dm")
+    client.says(ALICE, "D0ALICE", "/notices none --for preempted")
+    answer = client.says(ALICE, TEAM_B, "/qm notices thread --for Idle,time")
     assert answer.splitlines()[:7] == shown(THREAD, NONE, THREAD, DM)[:7]
-    answer = office.says(BOB, ELSEWHERE, "/notices")
+    answer = client.says(BOB, ELSEWHERE, "/notices")
     assert answer.splitlines() == shown(THREAD, THREAD, THREAD, THREAD)
-    answer = office.says(ALICE, TEAM_A, "/notices none --for all")
+    answer = client.says(ALICE, TEAM_A, "/notices none --for all")
     assert answer.splitlines() == shown(NONE, NONE, NONE, NONE)
 
 
-def test_same_choice_twice_is_one(office: Office) -> None:
-    first = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
-    assert office.says(ALICE, TEAM_A, "/notices dm") == first
-    again = office.says(ALICE, TEAM_A, "/notices dm", delivery="one")
+def test_same_choice_twice_is_one(client: CommandClient) -> None:
+    first = client.says(ALICE, TEAM_A, "/notices dm", delivery="one")
+    assert client.says(ALICE, TEAM_A, "/notices dm") == first
+    again = client.says(ALICE, TEAM_A, "/notices dm", delivery="one")
     assert again == "This was already received. Nothing was done twice."
 
 
-def test_other_words_are_refused(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/notices mail").splitlines() == [
+def test_other_words_are_refused(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/notices mail").splitlines() == [
         "`/notices mail` is not a command.",
         "Its verbs are `show`, `thread`, `dm`, `none`. For example `/notices show`.",
     ]
-    assert office.says(ALICE, TEAM_A, "/notices dm --for weekends").splitlines() == [
+    assert client.says(ALICE, TEAM_A, "/notices dm --for weekends").splitlines() == [
         (
             "`--for` takes one or more of `started,time,preempted,idle,failed,ended`, separated"
             " by commas, or `all`, not `weekends`."

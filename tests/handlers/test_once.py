@@ -12,8 +12,8 @@ from bot.quotas.tables import Override
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from handlers.declared import COMMANDS
+from tests.handlers.command_client import ALICE, MIA, TEAM_A, CommandClient, question
 from tests.handlers.furnished import Furnished
-from tests.handlers.office import ALICE, MIA, TEAM_A, Office, question
 from tests.handlers.test_permissions import IN_THE_CHANNEL, TABLE
 
 REQUEST = "/quota request +8 --for 1d --reason deadline"
@@ -55,17 +55,17 @@ def people(row: str) -> tuple[str, str]:
 
 
 def asked(everything: Furnished, row: str, person: str, delivery: str) -> Incoming:
-    office = everything.office
+    client = everything.client
     if not row.startswith("["):
         name, _, words = row.removeprefix("/").partition(" ")
-        return office.incoming(person, TEAM_A, command=name, words=words, delivery=delivery)
+        return client.incoming(person, TEAM_A, command=name, words=words, delivery=delivery)
     action = row.strip("[]")
     how = {"kind": "button", "command": action, "value": everything.values[action]}
-    return office.incoming(person, TEAM_A, delivery=delivery, message_ts=STAMP, **how)
+    return client.incoming(person, TEAM_A, delivery=delivery, message_ts=STAMP, **how)
 
 
 def told(everything: Furnished, *incomings: Incoming) -> list[str]:
-    replies = map(everything.office.application.desk.answer, incomings)
+    replies = map(everything.client.application.dispatcher.answer, incomings)
     return [as_text(reply) if reply else "" for reply in replies]
 
 
@@ -131,9 +131,9 @@ def test_questions_after_their_effect_stay_answered(everything: Furnished) -> No
             push.ended_at, push.is_cleared = datetime.now(UTC), True
         return len(pushes)
 
-    count = everything.office.application.database.transaction(end)
+    count = everything.client.application.database.transaction(end)
     assert told(everything, replace(click, delivery="second")) == [DONE]
-    assert everything.office.application.database.transaction(end) == count
+    assert everything.client.application.database.transaction(end) == count
 
 
 @pytest.mark.parametrize("action", ["dataset.push", "dataset.cache", "anf.grow", "anf.go"])
@@ -148,43 +148,43 @@ def test_questions_of_yesterday_are_out_of_date(everything: Furnished, action: s
     assert everything.effects() == before
 
 
-def overrides(office: Office) -> int:
-    return office.application.database.read(lambda s: len(s.scalars(select(Override)).all()))
+def overrides(client: CommandClient) -> int:
+    return client.application.database.read(lambda s: len(s.scalars(select(Override)).all()))
 
 
-def test_a_repeat_is_done_once_however_often_clicked(office: Office) -> None:
-    office.says(ALICE, TEAM_A, REQUEST)
-    value = question(office, REQUEST)
-    assert office.clicks(ALICE, TEAM_A, AGAIN, value).startswith("Requested for team-a")
-    assert {office.clicks(ALICE, TEAM_A, AGAIN, value) for _ in range(3)} == {DONE}
-    assert overrides(office) == 2
+def test_a_repeat_is_done_once_however_often_clicked(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, REQUEST)
+    value = question(client, REQUEST)
+    assert client.clicks(ALICE, TEAM_A, AGAIN, value).startswith("Requested for team-a")
+    assert {client.clicks(ALICE, TEAM_A, AGAIN, value) for _ in range(3)} == {DONE}
+    assert overrides(client) == 2
 
 
-def test_a_question_delivered_twice_is_one(office: Office) -> None:
+def test_a_question_delivered_twice_is_one(client: CommandClient) -> None:
     """Slack sends the doubted command again, so that the person sees two buttons."""
-    office.says(ALICE, TEAM_A, REQUEST)
+    client.says(ALICE, TEAM_A, REQUEST)
     name, _, words = REQUEST.removeprefix("/").partition(" ")
-    doubted = office.incoming(ALICE, TEAM_A, command=name, words=words)
-    replies = [office.application.desk.answer(doubted) for _ in range(2)]
+    doubted = client.incoming(ALICE, TEAM_A, command=name, words=words)
+    replies = [client.application.dispatcher.answer(doubted) for _ in range(2)]
     values = [reply.buttons[0].value for reply in replies if reply is not None]
-    assert [office.clicks(ALICE, TEAM_A, AGAIN, each)[:5] for each in values] == ["Reque", "This "]
-    assert office.answer(doubted).startswith("This was already received.")
-    assert overrides(office) == 2
+    assert [client.clicks(ALICE, TEAM_A, AGAIN, each)[:5] for each in values] == ["Reque", "This "]
+    assert client.answer(doubted).startswith("This was already received.")
+    assert overrides(client) == 2
 
 
-def test_a_question_is_for_whom_it_was_asked(office: Office) -> None:
-    office.says(ALICE, TEAM_A, REQUEST)
-    value = question(office, REQUEST)
-    assert office.clicks(MIA, TEAM_A, AGAIN, value) == (
+def test_a_question_is_for_whom_it_was_asked(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, REQUEST)
+    value = question(client, REQUEST)
+    assert client.clicks(MIA, TEAM_A, AGAIN, value) == (
         "This question is for @U0ALICE.\nSend the command yourself."
     )
     old = value.replace('"at":', '"at":-')
-    assert office.clicks(ALICE, TEAM_A, AGAIN, old).startswith("This question is out of date.")
-    assert office.clicks(ALICE, TEAM_A, AGAIN, "{}").startswith("This question is out of date.")
-    assert overrides(office) == 1
+    assert client.clicks(ALICE, TEAM_A, AGAIN, old).startswith("This question is out of date.")
+    assert client.clicks(ALICE, TEAM_A, AGAIN, "{}").startswith("This question is out of date.")
+    assert overrides(client) == 1
 
 
-def test_two_who_ask_for_the_same_are_asked(office: Office) -> None:
-    office.says(ALICE, TEAM_A, REQUEST)
-    assert office.says(MIA, TEAM_A, REQUEST).startswith("The same command was sent here ")
-    assert overrides(office) == 1
+def test_two_who_ask_for_the_same_are_asked(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, REQUEST)
+    assert client.says(MIA, TEAM_A, REQUEST).startswith("The same command was sent here ")
+    assert overrides(client) == 1

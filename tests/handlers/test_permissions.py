@@ -1,6 +1,6 @@
 """Who may say what and click what where; the table is written by hand, not derived from the code.
 
-Each row is said or clicked for real, in an office where there is something for it to act on.
+Each row is said or clicked for real, in an client where there is something for it to act on.
 """
 
 import pytest
@@ -8,8 +8,7 @@ from structlog.testing import capture_logs
 
 from bot.commands.dispatcher import AGAIN
 from handlers.declared import COMMANDS
-from tests.handlers.furnished import Furnished
-from tests.handlers.office import (
+from tests.handlers.command_client import (
     ALICE,
     BOB,
     CAROL,
@@ -22,6 +21,7 @@ from tests.handlers.office import (
     TEAM_A,
     TEAM_B,
 )  # fmt: skip
+from tests.handlers.furnished import Furnished
 
 DIRECT = "D0DIRECT"
 # Who: the owner of what it is about, another Member, a Lead, an Admin, the Former member who owned
@@ -179,13 +179,13 @@ def who_may(everything: Furnished, row: str) -> str:
 def is_allowed(everything: Furnished, person: str, channel: str, row: str) -> bool:
     """Whether what they say or click is answered with anything but that they may not."""
     everything.put_back(FAY if person == FAY else ALICE)
-    office = everything.office
+    client = everything.client
     with capture_logs() as logs:
         if row.startswith("["):
             action = row.strip("[]")
-            office.clicks(person, channel, action, everything.values[action])
+            client.clicks(person, channel, action, everything.values[action])
         else:
-            office.says(person, channel, _for_team_a(row) if channel != TEAM_A else row)
+            client.says(person, channel, _for_team_a(row) if channel != TEAM_A else row)
     broken = [each for each in logs if each["event"] not in {"refused", "failed"}]
     assert broken == [], row
     return not any(

@@ -9,7 +9,17 @@ from sqlmodel import select
 
 from bot.approvals import Approval
 from bot.quotas.tables import ManagedQuota, Override
-from tests.handlers.office import ALICE, APPROVALS, BOB, CAROL, DAN, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.command_client import (
+    ALICE,
+    APPROVALS,
+    BOB,
+    CAROL,
+    DAN,
+    TEAM_A,
+    TEAM_B,
+    CommandClient,
+    opened,
+)
 from tests.playground.cluster.served import Served
 
 REQUEST = '/quota request +8 --for 3d --reason "CVPR deadline"'
@@ -25,12 +35,12 @@ GUEST = (
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
 
 
-def approval_of(office: Office) -> str:
-    return office.application.database.read(lambda s: s.exec(select(Approval)).one().id)
+def approval_of(client: CommandClient) -> str:
+    return client.application.database.read(lambda s: s.exec(select(Approval)).one().id)
 
 
-def number_of(office: Office) -> str:
-    return office.application.database.read(lambda s: s.exec(select(Override)).one().id)[-6:]
+def number_of(client: CommandClient) -> str:
+    return client.application.database.read(lambda s: s.exec(select(Override)).one().id)[-6:]
 
 
 def asked(number: str) -> str:
@@ -38,20 +48,20 @@ def asked(number: str) -> str:
     return f"`{number}` team-a: {what} (CVPR deadline), requested by @U0ALICE TIME"
 
 
-def test_status_shows_the_channels_team(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/quota status").splitlines() == [
+def test_status_shows_the_channels_team(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/quota status").splitlines() == [
         "GPU quota of team-a",
         "  GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
         "  h100      4        0       0         8               0",
     ]
 
 
-def test_status_of_all_teams_side_by_side(office: Office) -> None:
+def test_status_of_all_teams_side_by_side(client: CommandClient) -> None:
     for person, channel, text in (
         (ALICE, TEAM_A, "/quota status --all"),
         (CAROL, APPROVALS, "/quota status"),
     ):
-        assert office.says(person, channel, text).splitlines() == [
+        assert client.says(person, channel, text).splitlines() == [
             "GPU quota of all teams",
             "  Team    GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
             "  team-a  h100      4        0       0         8               0",
@@ -77,28 +87,28 @@ def test_answers_name_the_queue_as_kai_does(
         resource="nvidia.com/gpu",
         field="nominalQuota",
         baseline=Decimal(4),
-        stranger=Decimal(6),
+        external_value=Decimal(6),
     )
     value = f"{quota.id}:6"
     url = f"sqlite:///{tmp_path}/test.db"
-    with opened(tmp_path, url, served, engine="kai") as office:
-        office.application.database.transaction(lambda session: session.add(quota))
-        assert office.clicks(CAROL, APPROVALS, f"quota.{button}", value) == answer
+    with opened(tmp_path, url, served, engine="kai") as client:
+        client.application.database.transaction(lambda session: session.add(quota))
+        assert client.clicks(CAROL, APPROVALS, f"quota.{button}", value) == answer
 
 
-def test_request_is_received_with_its_way_back(office: Office) -> None:
-    answer = office.says(ALICE, TEAM_A, REQUEST)
-    number = number_of(office)
+def test_request_is_received_with_its_way_back(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, REQUEST)
+    number = number_of(client)
     assert re.sub(TIME, "TIME", answer).splitlines() == [
         "Requested for team-a: nominal quota 4 → 12 GPUs of h100, for 3d.",
         "Approvers can decide in #C0APPROVE until TIME.",
         f"Use `/quota revoke {number}` to withdraw it.",
     ]
-    assert re.sub(TIME, "TIME", office.says(ALICE, TEAM_A, "/quota history")).splitlines() == [
+    assert re.sub(TIME, "TIME", client.says(ALICE, TEAM_A, "/quota history")).splitlines() == [
         "Quota overrides of team-a",
         f"{asked(number)}, pending.",
     ]
-    assert office.says(ALICE, TEAM_A, f"/quota revoke {number}") == (
+    assert client.says(ALICE, TEAM_A, f"/quota revoke {number}") == (
         "Revoked: Quota override for team-a: +8 h100. It had not started."
     )
 
@@ -112,34 +122,34 @@ def test_request_is_received_with_its_way_back(office: Office) -> None:
         (DAN, GUEST),
     ],
 )
-def test_only_approvers_can_approve(office: Office, person: str, answer: str) -> None:
-    office.says(ALICE, TEAM_A, REQUEST)
-    assert office.clicks(person, APPROVALS, "approval.approve", approval_of(office)) == answer
+def test_only_approvers_can_approve(client: CommandClient, person: str, answer: str) -> None:
+    client.says(ALICE, TEAM_A, REQUEST)
+    assert client.clicks(person, APPROVALS, "approval.approve", approval_of(client)) == answer
 
 
-def test_nobody_approves_what_they_asked_for(office: Office) -> None:
-    office.says(CAROL, TEAM_A, '/quota set 8 --team team-a --reason "new nodes"')
-    assert office.clicks(CAROL, APPROVALS, "approval.approve", approval_of(office)) == OWN
+def test_nobody_approves_what_they_asked_for(client: CommandClient) -> None:
+    client.says(CAROL, TEAM_A, '/quota set 8 --team team-a --reason "new nodes"')
+    assert client.clicks(CAROL, APPROVALS, "approval.approve", approval_of(client)) == OWN
 
 
-def test_denying_answers_and_lists_nothing_more(office: Office) -> None:
-    office.says(ALICE, TEAM_A, REQUEST)
-    waiting = office.says(CAROL, APPROVALS, "/approval list")
+def test_denying_answers_and_lists_nothing_more(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, REQUEST)
+    waiting = client.says(CAROL, APPROVALS, "/approval list")
     assert re.sub(TIME, "TIME", waiting).splitlines() == [
         "Pending requests",
-        asked(number_of(office)),
+        asked(number_of(client)),
     ]
-    approval = approval_of(office)
-    assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
+    approval = approval_of(client)
+    assert client.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
         "You denied this request. Nothing was changed."
     )
-    assert office.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
+    assert client.clicks(CAROL, APPROVALS, "approval.deny", approval) == (
         "This request is already denied by @U0CAROL.\nYour click changed nothing."
     )
 
 
-def test_setting_a_base_is_for_admins(office: Office) -> None:
-    assert office.says(BOB, TEAM_B, "/quota set 12") == (
+def test_setting_a_base_is_for_admins(client: CommandClient) -> None:
+    assert client.says(BOB, TEAM_B, "/quota set 12") == (
         "This requires the right quota.set, which you do not have here.\nRoles with this right:"
         " admin."
     )
@@ -152,12 +162,14 @@ def test_setting_a_base_is_for_admins(office: Office) -> None:
         ("/quota statsu", "`/quota statsu` is not a command."),
     ],
 )
-def test_wrong_words_are_answered_with_right_ones(office: Office, text: str, answer: str) -> None:
-    assert office.says(ALICE, TEAM_A, text).splitlines()[0] == answer
+def test_wrong_words_are_answered_with_right_ones(
+    client: CommandClient, text: str, answer: str
+) -> None:
+    assert client.says(ALICE, TEAM_A, text).splitlines()[0] == answer
 
 
 @pytest.mark.parametrize("minus", ["-", "\u2212", "\u2013", "\u2014"])
-def test_any_minus_asks_for_fewer(office: Office, minus: str) -> None:
-    office.says(ALICE, TEAM_A, f'/quota request {minus}2 --reason "we go home"')
-    row = office.application.database.read(lambda s: s.exec(select(Override)).one())
+def test_any_minus_asks_for_fewer(client: CommandClient, minus: str) -> None:
+    client.says(ALICE, TEAM_A, f'/quota request {minus}2 --reason "we go home"')
+    row = client.application.database.read(lambda s: s.exec(select(Override)).one())
     assert (int(row.amount), int(row.shown_from)) == (-2, 4)

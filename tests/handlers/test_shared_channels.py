@@ -12,8 +12,8 @@ from bot.reconcile.due import Due
 from bot.slack.messages import Message
 from bot.training.tables import FOLLOW, Run
 from handlers.declared import COMMANDS
+from tests.handlers.command_client import ALICE, TEAM_A, CommandClient, opened, question
 from tests.handlers.furnished import Furnished
-from tests.handlers.office import ALICE, TEAM_A, Office, opened, question
 from tests.handlers.test_once import asked, people, told
 from tests.handlers.test_permissions import TABLE
 from tests.playground.cluster.served import Served
@@ -27,58 +27,58 @@ REFUSED = (
 
 
 @pytest.fixture
-def office(tmp_path: Path, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
-        share(open_office)
-        yield open_office
+def client(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as opened_client:
+        share(opened_client)
+        yield opened_client
 
 
-def share(office: Office) -> None:
+def share(client: CommandClient) -> None:
     def work(session: Session) -> None:
         session.merge(Channel(workspace_id="T0QM", channel_id=TEAM_A, is_shared_outside=True))
 
-    office.application.database.transaction(work)
+    client.application.database.transaction(work)
 
 
-def runs(office: Office) -> int:
-    return office.application.database.read(lambda s: len(s.exec(select(Run)).all()))
+def runs(client: CommandClient) -> int:
+    return client.application.database.read(lambda s: len(s.exec(select(Run)).all()))
 
 
-def test_no_card_is_begun_in_shared_channels(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, SUBMIT) == REFUSED
-    assert runs(office) == 0
+def test_no_card_is_begun_in_shared_channels(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, SUBMIT) == REFUSED
+    assert runs(client) == 0
 
 
 def test_buttons_that_change_cards_are_refused(tmp_path: Path, served: Served) -> None:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
-        office.says(ALICE, TEAM_A, SUBMIT)
-        run = office.application.database.read(lambda s: s.exec(select(Run)).one())
-        share(office)
-        assert office.clicks(ALICE, TEAM_A, "train.stop", run.id) == REFUSED
-        assert office.clicks(ALICE, TEAM_A, "train.logs", run.id) != REFUSED
-        assert office.application.database.read(lambda s: s.get_one(Run, run.id)).stop_by is None
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as client:
+        client.says(ALICE, TEAM_A, SUBMIT)
+        run = client.application.database.read(lambda s: s.exec(select(Run)).one())
+        share(client)
+        assert client.clicks(ALICE, TEAM_A, "train.stop", run.id) == REFUSED
+        assert client.clicks(ALICE, TEAM_A, "train.logs", run.id) != REFUSED
+        assert client.application.database.read(lambda s: s.get_one(Run, run.id)).stop_by is None
 
 
-def test_answers_for_one_person_are_given(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/train list").startswith("Runs of team-a")
-    assert office.says(ALICE, "D0ALICE", SUBMIT) != REFUSED
+def test_answers_for_one_person_are_given(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/train list").startswith("Runs of team-a")
+    assert client.says(ALICE, "D0ALICE", SUBMIT) != REFUSED
 
 
-def test_what_slack_tells_is_asked_about_at_once(office: Office) -> None:
-    office.application.desk.channel_changed(TEAM_A)
-    row = office.application.database.read(
+def test_what_slack_tells_is_asked_about_at_once(client: CommandClient) -> None:
+    client.application.dispatcher.channel_changed(TEAM_A)
+    row = client.application.database.read(
         lambda s: s.get_one(Due, (CHANNEL, row_id("T0QM", TEAM_A)))
     )
     assert row.due_at is not None
-    assert row.due_at <= office.application.clock.now()
+    assert row.due_at <= client.application.clock.now()
 
 
 def test_allowed_channels_are_as_others(tmp_path: Path, served: Served) -> None:
     more = f"slack: {{shared_channels: [{TEAM_A}]}}\n"
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, more) as office:
-        share(office)
-        assert office.says(ALICE, TEAM_A, SUBMIT) != REFUSED
-        assert runs(office) == 1
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, more) as client:
+        share(client)
+        assert client.says(ALICE, TEAM_A, SUBMIT) != REFUSED
+        assert runs(client) == 1
 
 
 # What shows one person something, and leaves nothing in the channel.
@@ -98,7 +98,7 @@ def test_every_verb_and_button_knows_shared_channels(everything: Furnished) -> N
     wrong = []
     for row in TABLE:
         everything.put_back()
-        share(everything.office)
+        share(everything.client)
         before = everything.effects()
         (said,) = told(everything, asked(everything, row, people(row)[0], "first"))
         reads = row in READING or " ".join(row.split()[:2]) in READING
@@ -109,11 +109,11 @@ def test_every_verb_and_button_knows_shared_channels(everything: Furnished) -> N
 
 
 def test_a_log_is_followed_in_direct_messages_alone(tmp_path: Path, served: Served) -> None:
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
-        office.says(ALICE, TEAM_A, SUBMIT)
-        share(office)
-        assert office.says(ALICE, TEAM_A, "/train logs lane --follow") != REFUSED
-        found = office.application.database.read(
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as client:
+        client.says(ALICE, TEAM_A, SUBMIT)
+        share(client)
+        assert client.says(ALICE, TEAM_A, "/train logs lane --follow") != REFUSED
+        found = client.application.database.read(
             lambda session: session.scalars(
                 select(Message).where(col(Message.subject_kind) == FOLLOW)
             ).all()
@@ -123,9 +123,9 @@ def test_a_log_is_followed_in_direct_messages_alone(tmp_path: Path, served: Serv
 
 def test_repeats_are_refused_there_too(tmp_path: Path, served: Served) -> None:
     """The question whether a command was meant was asked before another company came in."""
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as office:
-        office.says(ALICE, TEAM_A, SUBMIT)
-        value = question(office, SUBMIT)
-        share(office)
-        assert office.clicks(ALICE, TEAM_A, AGAIN, value) == REFUSED
-        assert runs(office) == 1
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as client:
+        client.says(ALICE, TEAM_A, SUBMIT)
+        value = question(client, SUBMIT)
+        share(client)
+        assert client.clicks(ALICE, TEAM_A, AGAIN, value) == REFUSED
+        assert runs(client) == 1

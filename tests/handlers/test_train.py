@@ -12,7 +12,7 @@ from bot.slack.text import as_text
 from bot.training.tables import Run
 from playground.cluster.story import training_job
 from tests.bot.cluster.api_server import PATIENCE_SECONDS
-from tests.handlers.office import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, Office
+from tests.handlers.command_client import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, CommandClient
 from tests.playground.cluster.served import Served
 
 DIRECT = "D0ALICE"
@@ -34,16 +34,16 @@ NOT_THEIRS = (
 )
 
 
-def newest(office: Office) -> Run:
+def newest(client: CommandClient) -> Run:
     newest_first = select(Run).order_by(col(Run.id).desc())
-    found = office.application.database.read(lambda s: s.exec(newest_first).first())
+    found = client.application.database.read(lambda s: s.exec(newest_first).first())
     assert found is not None
     return found
 
 
-def work(office: Office) -> None:
+def work(client: CommandClient) -> None:
     """Lets every row that is due take its steps."""
-    app = office.application
+    app = client.application
     loop = Loop(app.database, app.clock, app.controllers(lambda *_: None))
     while loop.run_due():
         pass
@@ -55,20 +55,20 @@ def plainly(answer: str) -> list[str]:
     return re.sub(r"-[0-9a-f]{10}", "-ID", answer).splitlines()
 
 
-def later(office: Office, person: str, **asked: str) -> str:
+def later(client: CommandClient, person: str, **asked: str) -> str:
     """What a read that looks outside answers after its acknowledgement."""
-    reply = office.application.desk.answer(office.incoming(person, TEAM_A, **asked))
+    reply = client.application.dispatcher.answer(client.incoming(person, TEAM_A, **asked))
     assert reply is not None
     assert reply.later is not None
     return as_text(reply.later())
 
 
-def test_a_submission_is_received_with_its_way_back(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, SUBMIT).splitlines() == RECEIPT
+def test_a_submission_is_received_with_its_way_back(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, SUBMIT).splitlines() == RECEIPT
 
 
-def test_more_gpus_than_a_node_are_warned_of(office: Office) -> None:
-    answer = office.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--gpus 12"))
+def test_more_gpus_than_a_node_are_warned_of(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--gpus 12"))
     assert answer.splitlines()[2:] == [
         (
             "No node has 12 GPUs: the largest has 8, and a run is one pod. It waits until there is"
@@ -77,9 +77,9 @@ def test_more_gpus_than_a_node_are_warned_of(office: Office) -> None:
     ]
 
 
-def test_a_run_is_shown_explained_and_listed(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    assert plainly(office.says(ALICE, TEAM_A, "/train show lane")) == [
+def test_a_run_is_shown_explained_and_listed(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    assert plainly(client.says(ALICE, TEAM_A, "/train show lane")) == [
         "⏳ lane · Pending",
         "Waiting since TIME.",
         "  Image      `ghcr.io/acme/lane:3.1`",
@@ -92,86 +92,86 @@ def test_a_run_is_shown_explained_and_listed(office: Office) -> None:
         "  Queue      `team-a`",
         "  [Stop]",
     ]
-    assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
+    assert plainly(client.says(ALICE, TEAM_A, "/train why lane")) == [
         "⏳ lane · Pending",
         "Waiting since TIME.",
         "It is being submitted to the cluster.",
     ]
-    assert re.sub(r"\d+s", "0s", office.says(ALICE, TEAM_A, "/train list")).splitlines() == [
+    assert re.sub(r"\d+s", "0s", client.says(ALICE, TEAM_A, "/train list")).splitlines() == [
         "Runs of team-a",
         "  Run   State    GPUs  By     Age",
         "  lane  Pending  2     Alice  0s",
     ]
 
 
-def test_an_empty_list_says_so(office: Office) -> None:
-    assert office.says(ALICE, TEAM_A, "/train list") == "Runs of team-a\nThere are no runs."
+def test_an_empty_list_says_so(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/train list") == "Runs of team-a\nThere are no runs."
 
 
-def test_a_run_is_stopped_and_started_again(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    assert office.says(ALICE, TEAM_A, "/train resubmit lane").splitlines() == [
+def test_a_run_is_stopped_and_started_again(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    assert client.says(ALICE, TEAM_A, "/train resubmit lane").splitlines() == [
         "lane has not ended, and live runs of a team must have different names.",
         "Wait until it ends, stop it with `/train stop lane`, or choose another name.",
     ]
-    assert office.says(ALICE, TEAM_A, "/train stop lane") == (
+    assert client.says(ALICE, TEAM_A, "/train stop lane") == (
         "Stopping `lane`. Its last lines are kept. `/train resubmit lane` starts it again."
     )
-    work(office)
-    assert plainly(office.says(ALICE, TEAM_A, "/train why lane")) == [
+    work(client)
+    assert plainly(client.says(ALICE, TEAM_A, "/train why lane")) == [
         "⏹️ lane · Stopped",
         "Stopped by Alice, TIME.",
     ]
-    assert office.clicks(ALICE, TEAM_A, "train.resubmit", newest(office).id).splitlines() == AGAIN
+    assert client.clicks(ALICE, TEAM_A, "train.resubmit", newest(client).id).splitlines() == AGAIN
 
 
-def test_logs_are_answered_after_the_acknowledgement(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    asked = later(office, ALICE, command="train", words="logs lane --tail 5")
+def test_logs_are_answered_after_the_acknowledgement(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    asked = later(client, ALICE, command="train", words="logs lane --tail 5")
     assert asked == "Log of lane\nThere is no pod yet."
-    clicked = later(office, ALICE, kind="button", command="train.logs", value=newest(office).id)
+    clicked = later(client, ALICE, kind="button", command="train.logs", value=newest(client).id)
     assert clicked == asked
-    assert office.says(ALICE, TEAM_A, "/train logs nothing").splitlines() == [
+    assert client.says(ALICE, TEAM_A, "/train logs nothing").splitlines() == [
         "team-a has no run nothing.",
         "It has: lane.",
     ]
 
 
-def test_a_log_is_followed_in_direct_messages(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    said = office.says(ALICE, TEAM_A, "/train logs lane --follow")
+def test_a_log_is_followed_in_direct_messages(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    said = client.says(ALICE, TEAM_A, "/train logs lane --follow")
     assert plainly(said)[0].startswith(
         "Following the log of `lane` in your direct messages, where only you see it, until "
     )
-    assert office.says(ALICE, TEAM_A, "/train logs lane --follow --previous").splitlines() == [
+    assert client.says(ALICE, TEAM_A, "/train logs lane --follow --previous").splitlines() == [
         "`--follow` cannot be combined with `--previous`: that log no longer grows.",
         "Use only one: `/train logs lane --follow`.",
     ]
-    whole = office.says(ALICE, TEAM_A, "/train logs lane --follow --file")
+    whole = client.says(ALICE, TEAM_A, "/train logs lane --follow --file")
     assert (
         whole.splitlines()[0]
         == "`--follow` cannot be combined with `--file`: that is the whole log at once."
     )
 
 
-def test_cards_are_for_their_team_only(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    run_id = newest(office).id
+def test_cards_are_for_their_team_only(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    run_id = newest(client).id
     for action in ("train.logs", "train.stop", "train.resubmit"):
-        assert office.clicks(BOB, TEAM_B, action, run_id) == NOT_THEIRS
-    assert newest(office).wanted == "run"
+        assert client.clicks(BOB, TEAM_B, action, run_id) == NOT_THEIRS
+    assert newest(client).wanted == "run"
 
 
-def test_a_card_in_direct_messages_works(office: Office) -> None:
-    office.says(ALICE, DIRECT, SUBMIT)
-    run_id = newest(office).id
-    assert office.clicks(ALICE, DIRECT, "train.stop", run_id).startswith("Stopping `lane`")
+def test_a_card_in_direct_messages_works(client: CommandClient) -> None:
+    client.says(ALICE, DIRECT, SUBMIT)
+    run_id = newest(client).id
+    assert client.clicks(ALICE, DIRECT, "train.stop", run_id).startswith("Stopping `lane`")
 
 
-def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
-    office.says(ALICE, TEAM_A, SUBMIT)
-    run_id = newest(office).id
-    answer = office.clicks(CAROL, "D0CAROL", "train.stop", run_id)
+def test_an_admin_may_stop_from_direct_messages(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    run_id = newest(client).id
+    answer = client.clicks(CAROL, "D0CAROL", "train.stop", run_id)
     assert answer.startswith("Stopping `lane`")
 
 
@@ -209,53 +209,55 @@ def test_an_admin_may_stop_from_direct_messages(office: Office) -> None:
         ),
     ],
 )
-def test_refusals_say_what_is_right(office: Office, text: str, answer: str) -> None:
-    assert office.says(ALICE, TEAM_A, text) == answer
+def test_refusals_say_what_is_right(client: CommandClient, text: str, answer: str) -> None:
+    assert client.says(ALICE, TEAM_A, text) == answer
 
 
-def test_work_started_elsewhere_is_listed_and_stopped(office: Office, served: Served) -> None:
+def test_work_started_elsewhere_is_listed_and_stopped(
+    client: CommandClient, served: Served
+) -> None:
     admitted = Event()
 
     def look(_: Change) -> None:
         if any(
             each.is_admitted
-            for each in office.application.services.training.runs.strangers("team-a")
+            for each in client.application.services.training.runs.external("team-a")
         ):
             admitted.set()
 
-    office.application.clusters["default"].on_change(look)
+    client.application.clusters["default"].on_change(look)
     served.cluster.create("jobs", training_job("notebook", 1, "team-a"), "team-a")
     assert admitted.wait(PATIENCE_SECONDS)
-    listed = office.says(ALICE, TEAM_A, "/train list").splitlines()[2].split()
+    listed = client.says(ALICE, TEAM_A, "/train list").splitlines()[2].split()
     assert listed[0] == "notebook"
     assert " ".join(listed[3:5]) == "unknown, external"
-    assert plainly(office.says(ALICE, TEAM_A, "/train why notebook"))[1:4] == [
+    assert plainly(client.says(ALICE, TEAM_A, "/train why notebook"))[1:4] == [
         "It was not started by Quartermaster.",
         "  Kind   Job",
         "  GPUs   1 GPU",
     ]
-    assert office.says(ALICE, TEAM_A, "/train stop notebook").splitlines() == [
+    assert client.says(ALICE, TEAM_A, "/train stop notebook").splitlines() == [
         "notebook was not started by Quartermaster.",
         "A lead of the team or an admin can stop it.",
     ]
-    assert office.says(ERIN, TEAM_A, "/train stop notebook") == (
+    assert client.says(ERIN, TEAM_A, "/train stop notebook") == (
         "Stopping `notebook`. Its labels name no owner."
     )
 
 
-def test_long_lists_count_what_they_leave_out(office: Office) -> None:
+def test_long_lists_count_what_they_leave_out(client: CommandClient) -> None:
     for number in range(42):
-        office.says(ALICE, TEAM_A, f"/train submit run{number} --image ghcr.io/acme/lane:3.1")
-    listed = office.says(ALICE, TEAM_A, "/train list").splitlines()
+        client.says(ALICE, TEAM_A, f"/train submit run{number} --image ghcr.io/acme/lane:3.1")
+    listed = client.says(ALICE, TEAM_A, "/train list").splitlines()
     assert listed[:2] == ["2 older live runs are not shown.", "Runs of team-a"]
     assert [row.split()[0] for row in listed[3:]] == [f"run{n}" for n in range(2, 42)]
 
 
-def test_a_pasted_command_of_several_lines(office: Office) -> None:
+def test_a_pasted_command_of_several_lines(client: CommandClient) -> None:
     pasted = (
         "/train submit lane \\\n  --image ghcr.io/acme/lane:3.1 \\ \n  --gpus 2 \\\n"
         "  -- python train.py \\\n    --epochs 3 \\\n    --lr 1"
     )
-    assert plainly(office.says(ALICE, TEAM_A, pasted))[0] == RECEIPT[0]
+    assert plainly(client.says(ALICE, TEAM_A, pasted))[0] == RECEIPT[0]
     command = ["python", "train.py", "--epochs", "3", "--lr", "1"]
-    assert newest(office).spec["command"] == command
+    assert newest(client).spec["command"] == command

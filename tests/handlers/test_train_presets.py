@@ -12,7 +12,7 @@ from bot.training.spec import RunSpec, spec_of
 from bot.training.submission.presets import presets_of
 from bot.training.tables import Run
 from tests.bot.training.rig import settings
-from tests.handlers.office import ALICE, BOB, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.command_client import ALICE, BOB, TEAM_A, TEAM_B, CommandClient, opened
 from tests.playground.cluster.served import Served
 
 PRESETS = """\
@@ -31,26 +31,26 @@ presets:
 
 
 @pytest.fixture
-def office(tmp_path: Path, database_url: str, served: Served) -> Iterator[Office]:
-    with opened(tmp_path, database_url, served, PRESETS) as open_office:
-        yield open_office
+def client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, database_url, served, PRESETS) as opened_client:
+        yield opened_client
 
 
-def submitted(office: Office) -> RunSpec:
+def submitted(client: CommandClient) -> RunSpec:
     """The newest run."""
     newest_first = select(Run).order_by(col(Run.id).desc())
-    found = office.application.database.read(lambda s: s.exec(newest_first).first())
+    found = client.application.database.read(lambda s: s.exec(newest_first).first())
     assert found is not None
     return spec_of(found)
 
 
-def test_a_preset_says_what_was_left_out(office: Office) -> None:
-    answer = office.says(ALICE, TEAM_A, "/train submit lane --preset resnet")
+def test_a_preset_says_what_was_left_out(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, "/train submit lane --preset resnet")
     assert answer.splitlines()[0] == (
         "Submitted run `lane` with 2 GPUs, 16 cores and 144Gi memory (including 16Gi of /dev/shm),"
         " for team-a."
     )
-    spec = submitted(office)
+    spec = submitted(client)
     assert (spec.image, spec.command, spec.time_limit_seconds, spec.preset) == (
         "ghcr.io/acme/resnet:2.0",
         ("python", "train.py"),
@@ -63,13 +63,13 @@ def test_a_preset_says_what_was_left_out(office: Office) -> None:
     ]
 
 
-def test_what_is_typed_wins_over_presets(office: Office) -> None:
-    office.says(
+def test_what_is_typed_wins_over_presets(client: CommandClient) -> None:
+    client.says(
         ALICE,
         TEAM_A,
         "/train submit lane --preset resnet --gpus 0 --env EPOCHS=1 --env MORE=1 -- python eval.py",
     )
-    spec = submitted(office)
+    spec = submitted(client)
     assert (int(spec.gpus), spec.command) == (0, ("python", "eval.py"))
     assert {each.name: each.value for each in spec.env} == {
         "BATCH": "256",
@@ -125,17 +125,17 @@ def test_what_is_typed_wins_over_presets(office: Office) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(office: Office, options: str, answer: list[str]) -> None:
-    assert office.says(ALICE, TEAM_A, f"/train submit lane {options}").splitlines() == answer
+def test_what_cannot_be_is_refused(client: CommandClient, options: str, answer: list[str]) -> None:
+    assert client.says(ALICE, TEAM_A, f"/train submit lane {options}").splitlines() == answer
 
 
-def test_the_locked_value_itself_may_be_typed(office: Office) -> None:
+def test_the_locked_value_itself_may_be_typed(client: CommandClient) -> None:
     words = "/train submit lane --preset resnet --image ghcr.io/acme/resnet:2.0"
-    assert office.says(ALICE, TEAM_A, words).startswith("Submitted run `lane`")
+    assert client.says(ALICE, TEAM_A, words).startswith("Submitted run `lane`")
 
 
-def test_presets_are_listed_with_what_they_lock(office: Office) -> None:
-    title, *rows = office.says(ALICE, TEAM_A, "/train presets").splitlines()
+def test_presets_are_listed_with_what_they_lock(client: CommandClient) -> None:
+    title, *rows = client.says(ALICE, TEAM_A, "/train presets").splitlines()
     assert title == "Presets of team-a"
     assert [re.split(r"\s{2,}", row.strip()) for row in rows] == [
         ["Preset", "For", "Sets", "Locked"],

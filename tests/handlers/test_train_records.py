@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.training.tables import Run, RunPhase
-from tests.handlers.office import ALICE, BOB, DAN, TEAM_A, TEAM_B, Office
+from tests.handlers.command_client import ALICE, BOB, DAN, TEAM_A, TEAM_B, CommandClient
 
 BEGAN = datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
 MISSING = (
@@ -15,7 +15,7 @@ MISSING = (
 )
 
 
-def ran(office: Office, name: str, gpus: int, **lasted: float) -> None:
+def ran(client: CommandClient, name: str, gpus: int, **lasted: float) -> None:
     """A run of team-a that succeeded some time ago."""
     spec = {"image": "lane:1", "cpu": "8", "memory": "64Gi", "gpus": gpus}
     ended = BEGAN + timedelta(**lasted)
@@ -24,25 +24,25 @@ def ran(office: Office, name: str, gpus: int, **lasted: float) -> None:
         cluster="default", namespace="team-a", queue="team-a", job_name=name, spec=spec,
         asked_at=BEGAN, since=ended, started_at=BEGAN, ended_at=ended, phase=RunPhase.SUCCEEDED,
     )  # fmt: skip
-    office.application.database.transaction(lambda session: session.add(run))
+    client.application.database.transaction(lambda session: session.add(run))
 
 
-def test_the_record_of_a_run_is_json(office: Office) -> None:
-    office.says(ALICE, TEAM_A, "/train submit lane --image lane:1 --env A=1 -- python train.py")
-    title, _, text = office.says(ALICE, TEAM_A, "/train export lane").partition("\n")
+def test_the_record_of_a_run_is_json(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/train submit lane --image lane:1 --env A=1 -- python train.py")
+    title, _, text = client.says(ALICE, TEAM_A, "/train export lane").partition("\n")
     record = json.loads(text)
     assert title == "Record of lane"
     assert (record["run"], record["env"], record["gpu_hours"]) == ("lane", {"A": "1"}, None)
-    elsewhere = office.says(BOB, TEAM_B, "/train export lane")
+    elsewhere = client.says(BOB, TEAM_B, "/train export lane")
     assert elsewhere.splitlines()[0] == "team-b has no run lane."
-    assert office.says(DAN, TEAM_A, "/train export lane") != ""
-    assert "lane:1" not in office.says(DAN, TEAM_A, "/train export lane")
+    assert client.says(DAN, TEAM_A, "/train export lane") != ""
+    assert "lane:1" not in client.says(DAN, TEAM_A, "/train export lane")
 
 
-def test_three_gpus_are_compared_with_one(office: Office) -> None:
-    ran(office, "one", 1, hours=12, minutes=45)
-    ran(office, "three", 3, hours=4, minutes=30)
-    assert office.says(ALICE, TEAM_A, "/train compare one three").splitlines() == [
+def test_three_gpus_are_compared_with_one(client: CommandClient) -> None:
+    ran(client, "one", 1, hours=12, minutes=45)
+    ran(client, "three", 3, hours=4, minutes=30)
+    assert client.says(ALICE, TEAM_A, "/train compare one three").splitlines() == [
         "one and three side by side",
         "  Run    State      GPUs  Ran      Speed-up  Efficiency  Throughput  GPU-hours",
         "  one    Succeeded  1     12h 45m  1.00x     100 %       unknown     12.75",
@@ -82,6 +82,6 @@ def test_three_gpus_are_compared_with_one(office: Office) -> None:
         ("/train export", ["`RUN` is missing.", f"{MISSING} `/train export lane`."]),
     ],
 )
-def test_refusals_show_what_is_right(office: Office, text: str, answer: list[str]) -> None:
-    ran(office, "one", 1, hours=1)
-    assert office.says(ALICE, TEAM_A, text).splitlines() == answer
+def test_refusals_show_what_is_right(client: CommandClient, text: str, answer: list[str]) -> None:
+    ran(client, "one", 1, hours=1)
+    assert client.says(ALICE, TEAM_A, text).splitlines() == answer

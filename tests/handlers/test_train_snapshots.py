@@ -10,26 +10,26 @@ from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
 from bot.training.tables import Run
 from bot.training.tables import RunPhase as Running
 from playground.cluster.story import snapshot_class
-from tests.handlers.office import ALICE, BOB, ERIN, TEAM_A, TEAM_B, Office, opened
+from tests.handlers.command_client import ALICE, BOB, ERIN, TEAM_A, TEAM_B, CommandClient, opened
 from tests.playground.cluster.served import Served
 
 SUBMIT = "/train submit fit --image ghcr.io/acme/lane:3.1 --pvc imagenet:/data"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, served: Served) -> Iterator[Office]:
+def client(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
     served.cluster.install("snapshots")
     served.cluster.create("volumesnapshotclasses", snapshot_class())
-    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as open_office:
-        yield open_office
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served) as opened_client:
+        yield opened_client
 
 
-def runs(desk: Office) -> list[Run]:
+def runs(client: CommandClient) -> list[Run]:
     newest_last = select(Run).order_by(col(Run.id))
-    return desk.application.database.read(lambda s: list(s.exec(newest_last)))
+    return client.application.database.read(lambda s: list(s.exec(newest_last)))
 
 
-def has_ended(desk: Office) -> Snapshot:
+def has_ended(client: CommandClient) -> Snapshot:
     """The run has succeeded, and the snapshot of its end is ready."""
 
     def work(session: Session) -> Snapshot:
@@ -46,13 +46,13 @@ def has_ended(desk: Office) -> Snapshot:
         session.add(row)
         return row
 
-    return desk.application.database.transaction(work)
+    return client.application.database.transaction(work)
 
 
-def test_keeping_the_end_is_on_its_card(desk: Office) -> None:
-    said = desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot /data --snapshot-on always")
+def test_keeping_the_end_is_on_its_card(client: CommandClient) -> None:
+    said = client.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot /data --snapshot-on always")
     assert said.startswith("Submitted run `fit`")
-    shown = desk.says(ALICE, TEAM_A, "/train show fit")
+    shown = client.says(ALICE, TEAM_A, "/train show fit")
     assert "  Snapshot   of `imagenet` when it ends" in shown.splitlines()
 
 
@@ -78,26 +78,26 @@ def test_keeping_the_end_is_on_its_card(desk: Office) -> None:
         ),
     ],
 )
-def test_what_cannot_be_kept_is_said(desk: Office, options: str, answer: str) -> None:
-    assert desk.says(ALICE, TEAM_A, f"{SUBMIT} {options}").splitlines()[0] == answer
-    assert runs(desk) == []
+def test_what_cannot_be_kept_is_said(client: CommandClient, options: str, answer: str) -> None:
+    assert client.says(ALICE, TEAM_A, f"{SUBMIT} {options}").splitlines()[0] == answer
+    assert runs(client) == []
 
 
-def test_one_command_starts_from_the_end(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
-    row = has_ended(desk)
+def test_one_command_starts_from_the_end(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
+    row = has_ended(client)
     delivery = "delivered twice"
-    said = desk.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
-    desk.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
-    _, again = runs(desk)
+    said = client.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
+    client.says(ERIN, TEAM_A, "/train resubmit fit --from-snapshot", delivery=delivery)
+    _, again = runs(client)
     made = f"imagenet-{again.id[-10:]}"
     assert said.splitlines()[1] == (
         f"It starts from snapshot `{row.name}` of run fit: PVC `{made}` is created from it for"
         " /data, and the run waits for that PVC."
     )
-    (restore,) = desk.application.database.read(lambda s: list(s.exec(select(Restore))))
+    (restore,) = client.application.database.read(lambda s: list(s.exec(select(Restore))))
     assert (restore.run_id, restore.run, restore.claim_name) == (again.id, "fit#2", made)
-    shown = desk.says(ALICE, TEAM_A, f"/snapshot show {row.name}").splitlines()
+    shown = client.says(ALICE, TEAM_A, f"/snapshot show {row.name}").splitlines()
     assert [
         each.strip() for each in shown if each.startswith(("  Run ", "  Data", "  Restored "))
     ] == [
@@ -106,19 +106,19 @@ def test_one_command_starts_from_the_end(desk: Office) -> None:
         "Restored size  at least 1 TiB",
         f"Restored       `{made}` for run fit#2, asked",
     ]
-    assert f"From       snapshot `{row.name}` of run `fit`" in desk.says(
+    assert f"From       snapshot `{row.name}` of run `fit`" in client.says(
         ALICE, TEAM_A, "/train show fit"
     )
-    assert "  Restored for  fit#2" in desk.says(ALICE, TEAM_A, "/train show fit#1").splitlines()
-    exported = desk.says(ALICE, TEAM_A, "/train export fit")
+    assert "  Restored for  fit#2" in client.says(ALICE, TEAM_A, "/train show fit#1").splitlines()
+    exported = client.says(ALICE, TEAM_A, "/train export fit")
     assert f'"snapshot": "{row.name}"' in exported
 
 
-def test_nobody_else_starts_from_it(desk: Office) -> None:
-    desk.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
-    row = has_ended(desk)
-    said = desk.says(BOB, TEAM_B, "/train resubmit fit --from-snapshot --team team-a")
+def test_nobody_else_starts_from_it(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"{SUBMIT} --snapshot imagenet")
+    row = has_ended(client)
+    said = client.says(BOB, TEAM_B, "/train resubmit fit --from-snapshot --team team-a")
     assert said.splitlines()[0] == "You are not a member of team-a."
-    said = desk.says(ALICE, TEAM_A, "/train resubmit fit --from-snapshot nothing")
+    said = client.says(ALICE, TEAM_A, "/train resubmit fit --from-snapshot nothing")
     assert said.splitlines() == ["team-a has no snapshot nothing.", f"It has: {row.name}."]
-    assert len(runs(desk)) == 1
+    assert len(runs(client)) == 1

@@ -15,7 +15,7 @@ from bot.reconcile.wakeups import cluster_lane
 from playground.cluster.cluster import Cluster
 from playground.cluster.story import claim
 from tests.bot.datasets.caches.rows import add_cached, only_cache
-from tests.handlers.office import DATASETS
+from tests.handlers.command_client import DATASETS
 
 SETTINGS = """\
 workspace: T0QM

@@ -39,7 +39,7 @@ class Outside:
     def __post_init__(self) -> None:
         self.cluster.cluster.create("jobs", _strange_job(), "team-a")
         self.cluster.cluster.create("configmaps", {"metadata": {"name": STRANGE}}, "team-a")
-        self._strangers = self._fingerprint()
+        self._external = self._fingerprint()
         self.cluster.cluster.inside.store.listeners.append(self._saw)
 
     def _saw(self, change: Any) -> None:
@@ -120,7 +120,7 @@ class Outside:
             return f"two Jobs of one run: {twice}"
         if self.taken:
             return f"data was evicted that runs use: {self.taken}"
-        if self._fingerprint() != self._strangers:
+        if self._fingerprint() != self._external:
             return f"an object of somebody else was touched: {self._fingerprint()}"
         marks = Counter(json.dumps(m.metadata) for m in self.messages() if m.metadata)
         doubled = [mark for mark, many in marks.items() if many > 1]

@@ -122,10 +122,10 @@ class Exporters:
             )
         ]
         names = {labels["node"] for labels in whole[0] if "node" in labels}
-        strangers = sorted(names - set(nodes))
-        if strangers:
-            more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
-            named = f"node {strangers[0]}{more}"
+        unknown = sorted(names - set(nodes))
+        if unknown:
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            named = f"node {unknown[0]}{more}"
             return f"it has GPU metrics for {named}, which this cluster does not have"
         # Each by itself: the exporters' series often have different labels.
         told = next((each for each in map(_clusters, whole) if each), "")

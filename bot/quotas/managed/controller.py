@@ -58,10 +58,10 @@ class Write:
 
 @dataclass(frozen=True)
 class Report:
-    """Why the quota is left alone; `stranger` is a value set outside Quartermaster, if any."""
+    """Why the quota is left alone; `external_value` was set outside Quartermaster, if not None."""
 
     sentence: str
-    stranger: Decimal | None = None
+    external_value: Decimal | None = None
 
 
 def decide(
@@ -79,7 +79,7 @@ def decide(
     if (observed.value, observed.note) == (wanted.value, wanted.note):
         return Done()
     if observed.value not in {wanted.value, quota.last_written, quota.writing}:
-        return Report(_stranger(quota, observed, wanted.value), observed.value)
+        return Report(_drift_sentence(quota, observed, wanted.value), observed.value)
     if observed.least and wanted.value < observed.least:
         return Report(f"{below_lent(quota.queue, observed, wanted.value)} Nothing was changed.")
     return Write(wanted)
@@ -114,7 +114,7 @@ def passing(active: Sequence[Active]) -> Decimal:
 @dataclass(frozen=True)
 class _State:
     quota: ManagedQuota
-    legs: tuple[QuotaAdjustment, ...]
+    adjustments: tuple[QuotaAdjustment, ...]
     active: tuple[Active, ...]
 
 
@@ -182,14 +182,18 @@ def place_of(quota: ManagedQuota) -> QuotaField:
 
 def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
     """The active overrides of a managed quota."""
-    legs = session.scalars(
+    adjustments = session.scalars(
         select(QuotaAdjustment)
-        .where(col(QuotaAdjustment.quota_id) == quota_id, col(QuotaAdjustment.is_on))
+        .where(col(QuotaAdjustment.quota_id) == quota_id, col(QuotaAdjustment.is_applied))
         .order_by(col(QuotaAdjustment.id))
     )
     return tuple(
-        Active(leg.override_id, leg.delta, session.get_one(Override, leg.override_id).ends_at)
-        for leg in legs
+        Active(
+            adjustment.override_id,
+            adjustment.delta,
+            session.get_one(Override, adjustment.override_id).ends_at,
+        )
+        for adjustment in adjustments
     )
 
 
@@ -200,7 +204,7 @@ def refresh_overrides(session: Session, quota_id: str) -> list[Override]:
         .join(QuotaAdjustment, col(QuotaAdjustment.override_id) == col(Override.id))
         .where(
             col(QuotaAdjustment.quota_id) == quota_id,
-            col(QuotaAdjustment.is_on) | ~col(QuotaAdjustment.is_settled),
+            col(QuotaAdjustment.is_applied) | ~col(QuotaAdjustment.is_settled),
         )
         .order_by(col(Override.id))
     )
@@ -214,10 +218,10 @@ def _load(session: Session, quota_id: str) -> _State | None:
     quota = session.get(ManagedQuota, quota_id)
     if quota is None:
         return None
-    legs = session.scalars(
+    adjustments = session.scalars(
         select(QuotaAdjustment).where(col(QuotaAdjustment.quota_id) == quota_id)
     ).all()
-    return _State(quota, tuple(legs), active_legs(session, quota_id))
+    return _State(quota, tuple(adjustments), active_legs(session, quota_id))
 
 
 def _prepare(session: Session, quota_id: str, observed: Observed, wanted: QuotaTarget) -> None:
@@ -228,14 +232,14 @@ def _prepare(session: Session, quota_id: str, observed: Observed, wanted: QuotaT
 def _settle(session: Session, state: _State, observed: Observed, now: datetime) -> None:
     quota = session.get_one(ManagedQuota, state.quota.id)
     if quota.stopped_because or quota.trouble:
-        quota.stopped_because, quota.trouble, quota.stranger = "", "", None
+        quota.stopped_because, quota.trouble, quota.external_value = "", "", None
         refresh_overrides(session, quota.id)
     quota.last_written, quota.writing = observed.value, None
-    for seen in state.legs:
-        leg = session.get_one(QuotaAdjustment, seen.id)
-        if leg.is_on == seen.is_on and not leg.is_settled:
-            leg.is_settled = True
-            wake(session, OVERRIDE, leg.override_id, cluster_lane(quota.cluster), now)
+    for seen in state.adjustments:
+        adjustment = session.get_one(QuotaAdjustment, seen.id)
+        if adjustment.is_applied == seen.is_applied and not adjustment.is_settled:
+            adjustment.is_settled = True
+            wake(session, OVERRIDE, adjustment.override_id, cluster_lane(quota.cluster), now)
     # What was switched off since the queue was read still has to be restored.
     if not state.active and not _is_needed(session, quota.id):
         quota.baseline = None
@@ -249,7 +253,7 @@ def _is_needed(session: Session, quota_id: str) -> bool:
         .join(Override, col(Override.id) == col(QuotaAdjustment.override_id))
         .where(
             col(QuotaAdjustment.quota_id) == quota_id,
-            col(QuotaAdjustment.is_on) | (col(Override.phase) == OverridePhase.APPROVED),
+            col(QuotaAdjustment.is_applied) | (col(Override.phase) == OverridePhase.APPROVED),
         )
     )
     return session.scalars(statement).first() is not None
@@ -257,10 +261,10 @@ def _is_needed(session: Session, quota_id: str) -> bool:
 
 def _stop(session: Session, quota_id: str, report: Report, now: datetime) -> None:
     quota = session.get_one(ManagedQuota, quota_id)
-    if (quota.stopped_because, quota.stranger) != (report.sentence, report.stranger):
-        quota.stopped_because, quota.stranger = report.sentence, report.stranger
+    if (quota.stopped_because, quota.external_value) != (report.sentence, report.external_value):
+        quota.stopped_because, quota.external_value = report.sentence, report.external_value
         for row in refresh_overrides(session, quota_id):
-            has_buttons = report.stranger is not None
+            has_buttons = report.external_value is not None
             notices.stopped(session, row, report.sentence, now, has_buttons=has_buttons)
 
 
@@ -271,7 +275,7 @@ def _gone(quota: ManagedQuota, kind: str) -> str:
     )
 
 
-def _stranger(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
+def _drift_sentence(quota: ManagedQuota, observed: Observed, ours: Decimal) -> str:
     theirs = format_quantity(observed.value or Decimal(0))
     return (
         f"the {name_of(quota.field)} of {observed.kind} {quota.queue} ({quota.flavor}) was set to "

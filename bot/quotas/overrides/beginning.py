@@ -113,7 +113,7 @@ def managed(session: Session, cluster: str, workspace_id: str, place: QuotaField
 
 @dataclass(frozen=True)
 class Start:
-    """One leg that can start.
+    """One adjustment that can start.
 
     `found` is the baseline and the value of a quota that is not managed yet, else None. `total` is
     the value after the start, with all active overrides.
@@ -128,7 +128,7 @@ class Start:
 def starts(
     session: Session, row: Override, looks: Sequence[QuotaReading], now: datetime
 ) -> tuple[Start, ...] | None:
-    """The legs that would start now; None if a quota changed since it was read.
+    """The adjustments that would start now; None if a quota changed since it was read.
 
     The quotas are then read again. ConflictError says why the override cannot start.
     """
@@ -136,36 +136,38 @@ def starts(
     return tuple(each for each in found if each) if all(found) else None
 
 
-def switch_first(session: Session, row: Override, legs: Sequence[Start], now: datetime) -> None:
-    """Records all legs, and switches the first one on."""
+def switch_first(
+    session: Session, row: Override, adjustments: Sequence[Start], now: datetime
+) -> None:
+    """Records all adjustments, and switches the first one on."""
     row.phase = OverridePhase.APPROVED
     row.starts_at = now
     if row.duration_seconds is not None:
         row.ends_at = now + timedelta(seconds=row.duration_seconds)
-    for position, start in enumerate(legs):
+    for position, start in enumerate(adjustments):
         quota, is_first = start.quota, position == 0
         if start.found is not None:
             quota.baseline, quota.last_written = start.found
             session.add(quota)
             session.flush()
-        leg = QuotaAdjustment(
+        adjustment = QuotaAdjustment(
             override_id=row.id,
             quota_id=quota.id,
             position=position,
             delta=start.delta,
-            is_on=is_first,
+            is_applied=is_first,
             is_settled=not is_first,
         )
-        session.add(leg)
-    wake(session, QUOTA, legs[0].quota.id, cluster_lane(row.cluster), now)
+        session.add(adjustment)
+    wake(session, QUOTA, adjustments[0].quota.id, cluster_lane(row.cluster), now)
 
 
-def absorb(session: Session, legs: Sequence[QuotaAdjustment]) -> None:
-    """Makes the legs' changes part of the baseline; the queue itself does not change."""
-    for leg in legs:
-        quota = session.get_one(ManagedQuota, leg.quota_id)
-        quota.baseline = (quota.baseline or Decimal(0)) + leg.delta
-        leg.is_on, leg.is_settled = False, True
+def absorb(session: Session, adjustments: Sequence[QuotaAdjustment]) -> None:
+    """Makes the adjustments' changes part of the baseline; the queue itself does not change."""
+    for adjustment in adjustments:
+        quota = session.get_one(ManagedQuota, adjustment.quota_id)
+        quota.baseline = (quota.baseline or Decimal(0)) + adjustment.delta
+        adjustment.is_applied, adjustment.is_settled = False, True
 
 
 def _shown(figures: Figures, place: QuotaField) -> tuple[Decimal | None, Decimal]:

@@ -115,9 +115,12 @@ def _in_the_way(row: Override, standing: OverrideStatus) -> Iterator[Markup]:
 def _quarrel_buttons(standing: OverrideStatus) -> Iterator[Button]:
     for quarrel in standing.quarrels:
         quota = quarrel.quota
-        if quota.stranger is None:
+        if quota.external_value is None:
             continue
-        value, theirs = f"{quota.id}:{quota.stranger:f}", format_quantity(quota.stranger)
+        value, theirs = (
+            f"{quota.id}:{quota.external_value:f}",
+            format_quantity(quota.external_value),
+        )
         yield Button(
             "quota.adopt",
             "Use the external value as base",

@@ -115,14 +115,14 @@ class OverrideController(RowController[State]):
         if row is None:
             return None
         quotas = self._context.settings().quotas
-        legs = session.scalars(
+        adjustments = session.scalars(
             select(QuotaAdjustment)
             .where(col(QuotaAdjustment.override_id) == row_id)
             .order_by(col(QuotaAdjustment.position))
         ).all()
         approval = self._approvals.of(session, OVERRIDE, row_id)
         notice = quotas.stop_notice if quotas.after_end == "stop" else None
-        return State(row, approval, tuple(legs), notice)
+        return State(row, approval, tuple(adjustments), notice)
 
     def _looked_at(self, state: State) -> tuple[QuotaReading, ...]:
         """The quotas as they are now, after rereading the approvers."""
@@ -151,9 +151,9 @@ class OverrideController(RowController[State]):
                 row.noticed_at = now
                 notices.ends_soon(session, row, self._above(session, state), now)
             case Apply(position, on):
-                leg = state.legs[position]
-                leg.is_on, leg.is_settled = on, False
-                wake(session, QUOTA, leg.quota_id, cluster_lane(row.cluster), now)
+                adjustment = state.adjustments[position]
+                adjustment.is_applied, adjustment.is_settled = on, False
+                wake(session, QUOTA, adjustment.quota_id, cluster_lane(row.cluster), now)
             case Become(phase):
                 row.phase = phase
                 self._became(session, state, now)
@@ -166,27 +166,27 @@ class OverrideController(RowController[State]):
         if approval is None:
             return
         try:
-            legs = starts(session, row, looks, now)
+            adjustments = starts(session, row, looks, now)
         except ConflictError as error:
             row.note = error.message
             self._approvals.void(session, approval, error.message.rstrip("."), now)
             return
-        if legs and self._approvals.use(session, approval, digest_of(row), now):
-            switch_first(session, row, legs, now)
+        if adjustments and self._approvals.use(session, approval, digest_of(row), now):
+            switch_first(session, row, adjustments, now)
             notices.decided(session, row, self._deciders(session, approval), now)
 
     def _became(self, session: Session, state: State, now: datetime) -> None:
         row = state.row
         if row.phase not in LIVE:
             row.ended_at = now
-            for leg in state.legs:
-                wake(session, QUOTA, leg.quota_id, cluster_lane(row.cluster), now)
+            for adjustment in state.adjustments:
+                wake(session, QUOTA, adjustment.quota_id, cluster_lane(row.cluster), now)
         match row.phase:
             case OverridePhase.DENIED | OverridePhase.EXPIRED | OverridePhase.FAILED:
                 deciders = self._deciders(session, state.approval) if state.approval else ()
                 notices.decided(session, row, deciders, now)
             case OverridePhase.ENDED if row.mode == Mode.BASE:
-                absorb(session, state.legs)
+                absorb(session, state.adjustments)
                 notices.is_set(session, row, now)
             case OverridePhase.ENDED | OverridePhase.REVOKED:
                 self._end(session, state, now)
@@ -199,7 +199,11 @@ class OverrideController(RowController[State]):
         if stops and above:
             why = f"the quota override of {state.row.team} has ended"
             self._stopping.stop_workloads(session, above, why, now)
-        quota = session.get_one(ManagedQuota, state.legs[-1].quota_id) if state.legs else None
+        quota = (
+            session.get_one(ManagedQuota, state.adjustments[-1].quota_id)
+            if state.adjustments
+            else None
+        )
         ending = notices.Ending(quota.last_written if quota else None, above, stops)
         notices.ended(session, state.row, ending, now)
 
@@ -207,16 +211,18 @@ class OverrideController(RowController[State]):
         """The workloads above the quota that there is without this override."""
         row = state.row
         engine = self._engines.get(row.cluster, row.resource)
-        if not state.legs or engine is None:
+        if not state.adjustments or engine is None:
             return []
-        leg, queues = state.legs[-1], engine.queues
-        quota = session.get_one(ManagedQuota, leg.quota_id)
-        allowed = (quota.last_written or ZERO) - (leg.delta if leg.is_on else ZERO)
+        adjustment, queues = state.adjustments[-1], engine.queues
+        quota = session.get_one(ManagedQuota, adjustment.quota_id)
+        allowed = (quota.last_written or ZERO) - (
+            adjustment.delta if adjustment.is_applied else ZERO
+        )
         if quota.field == BORROWING:
             queue = queues.named(row.queue)
             figures = queue.of(row.flavor) if queue else None
             allowed += figures.nominal if figures else ZERO
-        return above_quota(queues, row.queue, row.flavor, allowed, leg.delta)
+        return above_quota(queues, row.queue, row.flavor, allowed, adjustment.delta)
 
     def _deciders(self, session: Session, approval: Approval) -> tuple[str, ...]:
         return tuple(vote.person for vote in self._approvals.votes(session, approval))

@@ -10,7 +10,7 @@ from bot.reconcile.decisions import Wait
 
 @dataclass(frozen=True)
 class Begin:
-    """It is approved: read the queues, use the approval, switch the first leg on."""
+    """It is approved: read the queues, use the approval, switch the first adjustment on."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Apply:
-    """The next leg is to be on, or off."""
+    """The next adjustment is to be on, or off."""
 
     position: int
     on: bool
@@ -42,7 +42,7 @@ class State:
 
     row: Override
     approval: Approval | None
-    legs: tuple[QuotaAdjustment, ...]
+    adjustments: tuple[QuotaAdjustment, ...]
     notice: timedelta | None
 
 
@@ -91,19 +91,19 @@ def _when_active(state: State, now: datetime) -> Move:
 
 
 def _switch_on(state: State) -> Move:
-    for leg in state.legs:
-        if not leg.is_on:
-            return Apply(leg.position, on=True)
-        if not leg.is_settled:
+    for adjustment in state.adjustments:
+        if not adjustment.is_applied:
+            return Apply(adjustment.position, on=True)
+        if not adjustment.is_settled:
             return Wait(state.row.ends_at)
     return Become(OverridePhase.ACTIVE)
 
 
 def _switch_off(state: State) -> Move:
-    for leg in reversed(state.legs):
-        if leg.is_on:
-            return Apply(leg.position, on=False)
-        if not leg.is_settled:
+    for adjustment in reversed(state.adjustments):
+        if adjustment.is_applied:
+            return Apply(adjustment.position, on=False)
+        if not adjustment.is_settled:
             return Wait()
     return Become(OverridePhase.REVOKED if state.row.revoked_at else OverridePhase.ENDED)
 

@@ -93,5 +93,5 @@ def bolt_app(
 
 
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:
-    """Lets every verified request in without asking Slack; the desk judges who may do what."""
+    """Lets verified requests in without asking Slack; the dispatcher decides who may do what."""
     return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)

@@ -40,23 +40,23 @@ def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
 
 
 def schedules(
-    team: str, rows: Sequence[SnapshotSchedule], strangers: Sequence[str], words: Words
+    team: str, rows: Sequence[SnapshotSchedule], foreign: Sequence[str], words: Words
 ) -> Reply:
     """A table of a team's schedules; those of snapscheduler are listed below it."""
     lines: list[Markup] = []
     if not rows:
         begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
         lines.append(join(plain(f"{team} has no snapshot schedules. To create one: "), begin))
-    if strangers:
-        lines.append(foreign_line(strangers))
+    if foreign:
+        lines.append(foreign_line(foreign))
     header = ("PVC", "Schedule", "Time zone", "Next (UTC)", "Kept", "Remarks")
     table = Table(header, tuple(_cells(row) for row in rows)) if rows else None
     return Reply(card=Card(f"Snapshot schedules of {team}", lines=tuple(lines), table=table))
 
 
-def foreign_line(strangers: Sequence[str]) -> Markup:
+def foreign_line(foreign: Sequence[str]) -> Markup:
     """A line that lists snapscheduler's schedules in the team's namespaces."""
-    named = ", ".join(strangers)
+    named = ", ".join(foreign)
     return plain(f"snapscheduler also has schedules here, not managed by Quartermaster: {named}.")
 
 

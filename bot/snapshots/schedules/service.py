@@ -147,7 +147,7 @@ class ScheduleService:
         claim = cluster.view.get(PVCS, row.claim_name, row.namespace)
         return foreign(cluster, row.namespace, claim.labels if claim is not None else {})
 
-    def strangers(self, team: str) -> list[str]:
+    def foreign(self, team: str) -> list[str]:
         """The schedules of snapscheduler in a team's namespaces."""
         found = self._settings().teams[team]
         return [

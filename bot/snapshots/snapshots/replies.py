@@ -13,7 +13,7 @@ from bot.snapshots.tables import Restore, Snapshot, SnapshotIntent, SnapshotPhas
 from bot.snapshots.wording import mounting
 
 Words = Callable[[str], str]
-_MOST_ROWS, _MOST_STRANGERS = 25, 10
+_MOST_ROWS, _MOST_FOREIGN = 25, 10
 _STATES = {
     SnapshotPhase.ASKED: "pending",
     SnapshotPhase.TAKING: "creating",
@@ -41,7 +41,7 @@ def taking(row: Snapshot, words: Words) -> Reply:
 def listed(
     whose: str,
     rows: Sequence[Snapshot],
-    strangers: Sequence[str],
+    foreign: Sequence[str],
     schedules: Sequence[str],
     words: Words,
 ) -> Reply:
@@ -55,9 +55,9 @@ def listed(
         lines.append(join(plain(f"{whose} has no snapshots. Take one: "), take))
     if len(rows) > _MOST_ROWS:
         lines.append(plain(f"{len(rows) - _MOST_ROWS} older snapshots are not shown."))
-    if strangers:
-        named = ", ".join(strangers[:_MOST_STRANGERS])
-        more = len(strangers) - _MOST_STRANGERS
+    if foreign:
+        named = ", ".join(foreign[:_MOST_FOREIGN])
+        more = len(foreign) - _MOST_FOREIGN
         also = f" and {more} more" if more > 0 else ""
         lines.append(plain(f"Created outside Quartermaster and not managed here: {named}{also}."))
     if schedules:

@@ -130,7 +130,7 @@ class SnapshotService:
         card = snapshot_card(row, person, keeping(session, row, now), now)
         return card, row, finding.made_from(session, row.id), self.lost(session, row)
 
-    def strangers(self, session: Session, team: str, claim: str | None) -> list[str]:
+    def foreign(self, session: Session, team: str, claim: str | None) -> list[str]:
         """VolumeSnapshots in the team's namespaces that are not ours, as the watches show them.
 
         Each is its name, with what created it if that is known.

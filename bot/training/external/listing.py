@@ -40,7 +40,7 @@ class ExternalWorkload:
     words: EngineTerms
 
 
-class Strangers:
+class ExternalWorkloads:
     """Lists the workloads that this installation did not start."""
 
     def __init__(self, installation: str) -> None:
@@ -53,7 +53,7 @@ class Strangers:
         view = engine.queues.view
         ours = self._uids_of_ours(engine, team.namespace)
         found = (
-            _stranger(engine, item, known)
+            _external(engine, item, known)
             for item in engine.queues.within(team.namespace, team.queue, besides=ours)
             for known in (_labels(view, item),)
             if not _is_ours(known, self._installation)
@@ -75,7 +75,7 @@ class Strangers:
         return uids
 
 
-def _stranger(engine: Engine, item: Item, known: Mapping[str, str]) -> ExternalWorkload:
+def _external(engine: Engine, item: Item, known: Mapping[str, str]) -> ExternalWorkload:
     return ExternalWorkload(
         name=item.name,
         kind=item.kind,

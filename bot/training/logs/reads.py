@@ -99,15 +99,15 @@ class LogReads:
             said = "" if error.reason == "BadRequest" else error.message
             return _kept(rows, wish, said)
 
-    def of_stranger(self, cluster_name: str, stranger: ExternalWorkload, wish: LogWish) -> LogTail:
+    def of_external(self, cluster_name: str, external: ExternalWorkload, wish: LogWish) -> LogTail:
         """The lines of a pod of an external Job."""
         cluster = self._clusters[cluster_name]
-        chosen = f"{labels.JOB_NAME}={stranger.name}"
+        chosen = f"{labels.JOB_NAME}={external.name}"
         try:
-            pods = cluster.list(HOLDERS, stranger.namespace, labels=chosen)
+            pods = cluster.list(HOLDERS, external.namespace, labels=chosen)
             live = _called(pods, wish.pod) if wish.pod else by_age(pods)
             if wish.pod and not live:
-                raise _no_such_pod(stranger.name, wish.pod, _names(pods, ()))
+                raise _no_such_pod(external.name, wish.pod, _names(pods, ()))
             source = _source(live, [main_container(each) for each in live], wish)
             if source is None:
                 return _before(live[-1].name, (), wish) if live else LogTail(None)

@@ -55,9 +55,9 @@ class TrainingReads:
             return Door(pod)
         return Door(pod, f"{base_path(run)}/?token={_token(cluster, run)}")
 
-    def stranger_log_tail(self, cluster: str, stranger: ExternalWorkload, wish: LogWish) -> LogTail:
+    def external_log_tail(self, cluster: str, external: ExternalWorkload, wish: LogWish) -> LogTail:
         """The log of an external Job."""
-        return self._logs.of_stranger(cluster, stranger, wish)
+        return self._logs.of_external(cluster, external, wish)
 
 
 def _token(cluster: Cluster, run: Run) -> str:

@@ -16,7 +16,7 @@ from bot.training.records.record import file_name
 from bot.training.runs.card import People, run_card
 from bot.training.runs.listing import Listed, Listing
 from bot.training.runs.reads import Door
-from bot.training.runs.why import Why, explain_stranger
+from bot.training.runs.why import Why, explain_external
 from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.submission.new_run import Submitted
@@ -42,7 +42,7 @@ def list_card(
     that do not respond.
     """
     rows = [_run_row(run, now) for run in listing.runs]
-    rows += [_stranger_row(each, now) for each in others]
+    rows += [_external_row(each, now) for each in others]
     quiet = tuple(plain(f"Cluster {cluster} does not respond.") for cluster in silent)
     footer = (*quiet, *_age(age_seconds))
     if not rows:
@@ -64,25 +64,25 @@ def why_card(run: Run, people: People, now: datetime) -> Card:
     return Card(card.title, card.state, card.tone, tuple(lines))
 
 
-def stranger_card(stranger: ExternalWorkload, now: datetime) -> Card:
+def external_card(external: ExternalWorkload, now: datetime) -> Card:
     """The card of an external workload, with the reason if it waits."""
-    why: Why = explain_stranger(stranger.blocked, stranger.words)
+    why: Why = explain_external(external.blocked, external.words)
     lines = [
         plain("It was not started by Quartermaster."),
         *(plain(s) for s in (why.waits_for, why.unblock)),
     ]
     facts: list[tuple[str, Markup]] = [
-        ("Kind", plain(stranger.kind)),
-        ("GPUs", plain(gpus(stranger.gpus))),
-        ("Owner", plain(stranger.owner or "unknown")),
-        ("Where", code(f"{stranger.namespace}/{stranger.name}")),
+        ("Kind", plain(external.kind)),
+        ("GPUs", plain(gpus(external.gpus))),
+        ("Owner", plain(external.owner or "unknown")),
+        ("Where", code(f"{external.namespace}/{external.name}")),
     ]
     return Card(
-        stranger.name,
-        _stranger_state(stranger),
-        Tone.WORKING if stranger.is_admitted else Tone.WAITING,
+        external.name,
+        _external_state(external),
+        Tone.WORKING if external.is_admitted else Tone.WAITING,
         lines=tuple(line for line in lines if line),
-        facts=(*facts, ("Age", plain(_stranger_age(stranger, now)))),
+        facts=(*facts, ("Age", plain(_external_age(external, now)))),
     )
 
 
@@ -164,18 +164,18 @@ def _run_row(run: Listed, now: datetime) -> tuple[str, ...]:
     return (run.reference, shown, run.all_gpus, run.owner, format_duration(now - run.asked_at))
 
 
-def _stranger_row(stranger: ExternalWorkload, now: datetime) -> tuple[str, ...]:
-    owner = f"{stranger.owner or 'unknown'}, {_ELSEWHERE}"
-    amount = f"{stranger.gpus.normalize():f}"
-    return (stranger.name, _stranger_state(stranger), amount, owner, _stranger_age(stranger, now))
+def _external_row(external: ExternalWorkload, now: datetime) -> tuple[str, ...]:
+    owner = f"{external.owner or 'unknown'}, {_ELSEWHERE}"
+    amount = f"{external.gpus.normalize():f}"
+    return (external.name, _external_state(external), amount, owner, _external_age(external, now))
 
 
-def _stranger_state(stranger: ExternalWorkload) -> str:
-    return "Admitted" if stranger.is_admitted else "Pending"
+def _external_state(external: ExternalWorkload) -> str:
+    return "Admitted" if external.is_admitted else "Pending"
 
 
-def _stranger_age(stranger: ExternalWorkload, now: datetime) -> str:
-    made = stranger.created_at
+def _external_age(external: ExternalWorkload, now: datetime) -> str:
+    made = external.created_at
     return format_duration(max(now - made, now - now)) if made else "unknown"
 
 

@@ -91,7 +91,7 @@ def explain(run: Run, standing: AdmissionState | None, asking: Asking, gpus_ahea
     return _EXPLAIN.get(said.cause, _plainly)(situation)
 
 
-def explain_stranger(said: Blocked | None, words: EngineTerms) -> Why:
+def explain_external(said: Blocked | None, words: EngineTerms) -> Why:
     """Why an external workload is not admitted, without figures."""
     return Why("") if said is None else _in_words(said, words)
 

@@ -238,7 +238,7 @@ class Rig:
     def take_over(self, *, theirs: bool) -> None:
         def work(session: Session) -> None:
             quota = session.exec(select(ManagedQuota)).one()
-            value = f"{quota.id}:{quota.stranger}"
+            value = f"{quota.id}:{quota.external_value}"
             by = caller(CAROL, APPROVE, None)
             self.service.take_over(session, value, by, self.clock.now(), theirs=theirs)
 

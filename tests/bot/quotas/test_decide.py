@@ -51,7 +51,7 @@ def seen(
 
 TWELVE = QuotaTarget(Decimal(12), note(12))
 FOUR = QuotaTarget(Decimal(4), None)
-STRANGER = (
+DRIFT = (
     "the nominal quota of ClusterQueue team-a (h100) was set to 6 outside Quartermaster; it"
     " should be 12. Nothing was changed."
 )
@@ -85,7 +85,7 @@ GONE = "ClusterQueue team-a no longer has a nominal quota of nvidia.com/gpu for 
             seen(4),
             Write(QuotaTarget(Decimal(16), note(16, baseline=8))),
         ),
-        (quota(last_written=12), [active(8)], seen(6), Report(STRANGER, Decimal(6))),
+        (quota(last_written=12), [active(8)], seen(6), Report(DRIFT, Decimal(6))),
         (quota(last_written=12), [active(8)], seen(12, foreign=True), Report(FOREIGN)),
         (quota(last_written=12), [active(8)], seen(None), Report(GONE)),
         (quota(last_written=12), [], seen(None), Done()),

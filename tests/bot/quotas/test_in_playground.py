@@ -59,7 +59,7 @@ def test_transfer_and_return_keep_the_sum(live: Live) -> None:
     assert (live.nominal("team-a"), live.nominal("team-b")) == ("4", "8")
 
 
-def test_watch_tells_of_strangers_at_once(live: Live) -> None:
+def test_watch_tells_of_external_values_at_once(live: Live) -> None:
     override_id = live.ask(8)
     live.approve(override_id)
     eventually(lambda: live.phase(override_id) == OverridePhase.ACTIVE)

@@ -1,4 +1,4 @@
-"""What goes wrong on the way: lost answers, crashes, strangers, lost rows."""
+"""What goes wrong on the way: lost answers, crashes, external values, lost rows."""
 
 import pytest
 from sqlmodel import delete
@@ -12,13 +12,13 @@ from bot.reconcile import due
 from tests.bot.quotas.people import DAY
 from tests.bot.quotas.rig import Rig
 
-STRANGER = (
+DRIFT = (
     "*Stopped*: the nominal quota of ClusterQueue team-a (h100) was set to 6 outside"
     " Quartermaster; it should be 12. Nothing was changed."
 )
 
 
-def test_lost_answer_is_not_taken_for_stranger(rig: Rig) -> None:
+def test_lost_answer_is_not_taken_for_drift(rig: Rig) -> None:
     override_id = rig.ask()
     rig.vote(override_id)
     rig.kueue.fault.lose_answer = 1
@@ -101,14 +101,14 @@ def test_lasting_trouble_is_said_on_card(rig: Rig) -> None:
     assert "Late" not in "".join(rig.card(override_id).lines)
 
 
-def test_strangers_value_stops_us_and_asks(rig: Rig) -> None:
+def test_an_external_value_stops_us_and_asks(rig: Rig) -> None:
     override_id = rig.approved()
     rig.kueue.set("team-a", "6")
     rig.wake_quotas()
     rig.run()
     card = rig.card(override_id)
-    assert card.lines[-1] == STRANGER
-    stopped = STRANGER.removeprefix("*Stopped*: ")
+    assert card.lines[-1] == DRIFT
+    stopped = DRIFT.removeprefix("*Stopped*: ")
     told = f"<@U0ALICE> {stopped} A platform admin decides on the card."
     assert told in rig.said(override_id).values()
     assert [(each.action, each.label) for each in card.buttons] == [
@@ -145,10 +145,10 @@ def test_our_value_is_written_again_on_request(rig: Rig) -> None:
     rig.take_over(theirs=False)
     rig.run()
     assert (rig.kueue.value("team-a"), rig.row(override_id).phase) == ("12", OverridePhase.ACTIVE)
-    assert STRANGER not in rig.card(override_id).lines
+    assert DRIFT not in rig.card(override_id).lines
 
 
-def test_stranger_who_gives_way_is_forgotten(rig: Rig) -> None:
+def test_an_external_value_that_goes_is_forgotten(rig: Rig) -> None:
     override_id = rig.approved()
     rig.kueue.set("team-a", "6")
     rig.wake_quotas()
@@ -156,7 +156,7 @@ def test_stranger_who_gives_way_is_forgotten(rig: Rig) -> None:
     rig.kueue.set("team-a", "12")
     rig.wake_quotas()
     rig.run()
-    assert STRANGER not in rig.card(override_id).lines
+    assert DRIFT not in rig.card(override_id).lines
 
 
 def test_baseline_follows_cluster_between_overrides(rig: Rig) -> None:

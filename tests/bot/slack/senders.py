@@ -21,7 +21,7 @@ from bot.slack.messages import Message, Subject, ThreadMessage, post_once, refre
 from bot.slack.sending.sender import Sender
 from playground.clock import VirtualClock
 from playground.slack.people import Message as Shown
-from tests.bot.slack.desks import client_of, settings_for
+from tests.bot.slack.dispatchers import client_of, settings_for
 from tests.playground.slack.served import Served, Stage
 
 T = TypeVar("T")
@@ -116,7 +116,7 @@ class Runs:
 
 
 @dataclass
-class Office:
+class SenderRig:
     """Everything between a row and what people see."""
 
     slack: Served
@@ -199,7 +199,7 @@ def sender_for(
 
 
 @contextmanager
-def office(stage: Stage, url: str, **slack_settings: object) -> Iterator[Office]:
+def sender_rig(stage: Stage, url: str, **slack_settings: object) -> Iterator[SenderRig]:
     """A fresh workspace and database, and a sender between them."""
     given, runs = Time(), Runs()
     with stage.workspace(given.monotonic, TimedClock(given)) as slack:
@@ -208,7 +208,7 @@ def office(stage: Stage, url: str, **slack_settings: object) -> Iterator[Office]
         settings = settings_for(slack, **slack_settings)
         sender = sender_for(slack, database, runs, given, settings)
         try:
-            yield Office(slack, database, sender, runs, given, settings)
+            yield SenderRig(slack, database, sender, runs, given, settings)
         finally:
             sender.stop()
             database.close()

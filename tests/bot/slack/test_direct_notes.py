@@ -4,40 +4,40 @@ import pytest
 
 from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
-from tests.bot.slack.senders import Office
+from tests.bot.slack.senders import SenderRig
 
 LINK = "https://acme.slack.example/archives/C0TEAMA/p{ts}"
 DIRECT = "D0ALICE"
 
 
-def told(post: Office, purpose: str = "ended", text: str = "Run lane succeeded.") -> None:
+def told(post: SenderRig, purpose: str = "ended", text: str = "Run lane succeeded.") -> None:
     post.say(purpose, text, to="U0ALICE")
 
 
-def goes_away(post: Office, *, is_gone: bool = True) -> None:
+def goes_away(post: SenderRig, *, is_gone: bool = True) -> None:
     post.slack.call(lambda: setattr(post.slack.workspace.users["U0ALICE"], "deleted", is_gone))
 
 
-def sends(post: Office, sender: Sender | None = None) -> None:
+def sends(post: SenderRig, sender: Sender | None = None) -> None:
     """Sends all there is, with a second between two messages of a channel."""
     for _ in range(5):
         (sender or post.sender).send_due()
         post.pass_time(1)
 
 
-def thread(post: Office) -> list[str]:
+def thread(post: SenderRig) -> list[str]:
     """What stands under the card."""
     card, *replies = post.shown()
     assert all(each.thread_ts == card.ts for each in replies)
     return [each.text for each in replies]
 
 
-def linked(post: Office, text: str = "Run lane succeeded.") -> str:
+def linked(post: SenderRig, text: str = "Run lane succeeded.") -> str:
     card = post.shown()[0]
     return f"{text}\n<{LINK.format(ts=card.ts.replace('.', ''))}|Its card> is in <#C0TEAMA>."
 
 
-def test_direct_message_links_to_its_card(post: Office) -> None:
+def test_direct_message_links_to_its_card(post: SenderRig) -> None:
     post.show()
     told(post)
     sends(post)
@@ -48,7 +48,7 @@ def test_direct_message_links_to_its_card(post: Office) -> None:
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
 @pytest.mark.parametrize("method", ["chat.getPermalink", "conversations.open", "chat.postMessage"])
-def test_lost_answers_make_no_second_message(post: Office, method: str, fault: Fault) -> None:
+def test_lost_answers_make_no_second_message(post: SenderRig, method: str, fault: Fault) -> None:
     post.show()
     post.sender.send_due()
     told(post)
@@ -60,7 +60,7 @@ def test_lost_answers_make_no_second_message(post: Office, method: str, fault: F
     assert (post.texts(), post.sender.depth()) == (["Run lane · Pending"], 0)
 
 
-def test_refused_message_is_told_in_the_thread(post: Office) -> None:
+def test_refused_message_is_told_in_the_thread(post: SenderRig) -> None:
     post.show()
     goes_away(post)
     told(post, "idle", "Run lane idles.")
@@ -77,7 +77,7 @@ def test_refused_message_is_told_in_the_thread(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_reason_is_told_anew_after_it_worked(post: Office) -> None:
+def test_reason_is_told_anew_after_it_worked(post: SenderRig) -> None:
     post.show()
     goes_away(post)
     told(post, "one", "One.")
@@ -93,7 +93,7 @@ def test_reason_is_told_anew_after_it_worked(post: Office) -> None:
     assert [each.partition("\n")[0][-12:] for each in thread(post)] == ["posted here:"] * 2
 
 
-def test_missing_scope_holds_up_nobody_else(post: Office) -> None:
+def test_missing_scope_holds_up_nobody_else(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     post.slack.call(lambda: post.slack.workspace.scopes.discard("im:write"))
@@ -106,7 +106,7 @@ def test_missing_scope_holds_up_nobody_else(post: Office) -> None:
     assert post.sender.health() is None
 
 
-def test_message_about_a_lost_card_goes_alone(post: Office) -> None:
+def test_message_about_a_lost_card_goes_alone(post: SenderRig) -> None:
     post.slack.workspace.channels["C0TEAMA"].is_archived = True
     post.slack.workspace.channels["C0APPROVE"].is_archived = True
     told(post)
@@ -114,7 +114,7 @@ def test_message_about_a_lost_card_goes_alone(post: Office) -> None:
     assert [each.text for each in post.shown(DIRECT)] == ["Run lane succeeded."]
 
 
-def test_refused_card_of_a_person_goes_nowhere_else(post: Office) -> None:
+def test_refused_card_of_a_person_goes_nowhere_else(post: SenderRig) -> None:
     goes_away(post)
     post.show(channel="U0ALICE")
     sends(post)

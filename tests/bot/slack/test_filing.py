@@ -11,8 +11,8 @@ from bot.slack.filing import LONGEST_CODE, LONGEST_DOCUMENT, Filing
 from bot.slack.markup import plain
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
-from tests.bot.slack.desks import Desk
-from tests.bot.slack.senders import Office
+from tests.bot.slack.dispatchers import RecordingDispatcher
+from tests.bot.slack.senders import SenderRig
 
 LOG = AsFile("lane.log", "Use a smaller `--tail`.")
 CSV = AsFile("report.csv", "Ask for fewer days.")
@@ -37,18 +37,18 @@ def incoming(delivery: str = "delivery-1", channel: str = "C0TEAMA") -> Incoming
     )
 
 
-def answers(post: Office, reply: Reply, *asked: Incoming) -> Iterator[Reply | None]:
-    """What people read where a desk says `reply`."""
-    desk = Desk(reply=lambda _: reply)
-    filing = Filing(desk, post.database, Clock())
+def answers(post: SenderRig, reply: Reply, *asked: Incoming) -> Iterator[Reply | None]:
+    """What people read where a dispatcher says `reply`."""
+    dispatcher = RecordingDispatcher(reply=lambda _: reply)
+    filing = Filing(dispatcher, post.database, Clock())
     return map(filing.answer, asked or (incoming(),))
 
 
-def said(post: Office, card: Card, *asked: Incoming) -> list[str]:
+def said(post: SenderRig, card: Card, *asked: Incoming) -> list[str]:
     return [as_text(reply) for reply in answers(post, Reply(card=card), *asked) if reply]
 
 
-def whole(post: Office) -> list[bytes]:
+def whole(post: SenderRig) -> list[bytes]:
     """The files that Slack has of it."""
     for _ in range(3):
         post.sender.send_due()
@@ -56,7 +56,7 @@ def whole(post: Office) -> list[bytes]:
     return [file.content for file in post.slack.workspace.files.values()]
 
 
-def test_what_fits_stays_in_the_message(post: Office) -> None:
+def test_what_fits_stays_in_the_message(post: SenderRig) -> None:
     document = "line\n" * (LONGEST_DOCUMENT // 5)
     card = Card("Report", document=document, as_file=CSV)
     assert said(post, card) == [f"Report\n{document}".rstrip()]
@@ -65,7 +65,7 @@ def test_what_fits_stays_in_the_message(post: Office) -> None:
     assert (post.rows(), whole(post)) == ([], [])
 
 
-def test_document_that_does_not_fit_is_a_file(post: Office) -> None:
+def test_document_that_does_not_fit_is_a_file(post: SenderRig) -> None:
     document = "".join(f"team-{number},1.000\n" for number in range(1_000))
     card = Card("Report", lines=(plain("No samples."),), document=document, as_file=CSV)
     assert said(post, card) == [
@@ -81,7 +81,7 @@ def test_document_that_does_not_fit_is_a_file(post: Office) -> None:
     assert (post.shown(), post.shown("C0TEAMB")) == ([], [])
 
 
-def test_escapes_and_lines_count_as_slack_counts(post: Office) -> None:
+def test_escapes_and_lines_count_as_slack_counts(post: SenderRig) -> None:
     card = Card("Report", document="<" * (LONGEST_DOCUMENT // 4 + 1), as_file=CSV)
     assert said(post, card)[0].endswith("which I send you in a direct message.")
     crowded = Card("Report", lines=(plain("x" * 1_600),), document="a,b\n" * 2_000, as_file=CSV)
@@ -89,7 +89,7 @@ def test_escapes_and_lines_count_as_slack_counts(post: Office) -> None:
     assert len(whole(post)) == 2
 
 
-def test_end_of_a_log_stays_with_its_file(post: Office) -> None:
+def test_end_of_a_log_stays_with_its_file(post: SenderRig) -> None:
     log = "\n".join(f"step {number}" for number in range(900))
     reply = Reply(
         lines=(plain("Looking."),), later=lambda: Reply(card=Card("Log", code=log, as_file=LOG))
@@ -110,7 +110,7 @@ def test_end_of_a_log_stays_with_its_file(post: Office) -> None:
     assert whole(post) == [f"{log}\n".encode()]
 
 
-def test_delivered_twice_it_comes_once(post: Office) -> None:
+def test_delivered_twice_it_comes_once(post: SenderRig) -> None:
     card = Card("Report", document="x" * 10_000, as_file=CSV)
     first, second = said(post, card, incoming(), incoming())
     assert first == second
@@ -119,7 +119,7 @@ def test_delivered_twice_it_comes_once(post: Office) -> None:
     assert len(whole(post)) == 2
 
 
-def test_asked_in_direct_messages_it_comes_there(post: Office) -> None:
+def test_asked_in_direct_messages_it_comes_there(post: SenderRig) -> None:
     post.slack.call(lambda: post.slack.workspace.im("U0ALICE"))
     card = Card("Report", document="x" * 10_000, as_file=CSV)
     said(post, card, incoming(channel="D0ALICE"))
@@ -127,7 +127,7 @@ def test_asked_in_direct_messages_it_comes_there(post: Office) -> None:
     assert post.texts("D0ALICE") == ["Report: report.csv\n[file: report.csv, 10,001 bytes]"]
 
 
-def test_too_much_is_said_with_what_to_do(post: Office) -> None:
+def test_too_much_is_said_with_what_to_do(post: SenderRig) -> None:
     card = Card("Report", document="x" * 12_340_000, as_file=CSV)
     assert said(post, card) == [
         (
@@ -138,7 +138,7 @@ def test_too_much_is_said_with_what_to_do(post: Office) -> None:
     assert (post.rows(), whole(post)) == ([], [])
 
 
-def test_what_cannot_be_kept_is_not_promised(post: Office) -> None:
+def test_what_cannot_be_kept_is_not_promised(post: SenderRig) -> None:
     card = Card("Report", document="x" * 10_000, as_file=CSV)
     late = incoming()
     object.__setattr__(late, "received", time.monotonic() - 60)
@@ -149,8 +149,8 @@ def test_what_cannot_be_kept_is_not_promised(post: Office) -> None:
 
 
 @pytest.mark.parametrize("card", [None, Card("Status"), Card("Repair", document="x" * 20_000)])
-def test_other_answers_are_left_alone(post: Office, card: Card | None) -> None:
+def test_other_answers_are_left_alone(post: SenderRig, card: Card | None) -> None:
     reply = Reply(card=card)
     assert list(answers(post, reply)) == [reply]
-    silent = Filing(Desk(reply=lambda _: None), post.database, Clock())
+    silent = Filing(RecordingDispatcher(reply=lambda _: None), post.database, Clock())
     assert silent.answer(incoming()) is None

@@ -1,4 +1,4 @@
-"""Only Slack's own, recent and reasonable requests reach the desk over HTTP."""
+"""Only Slack's own, recent and reasonable requests reach the dispatcher over HTTP."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.http import SlackHttp
 from bot.slack.receiving.listeners import bolt_app
 from bot.slack.receiving.reception import RequestReceiver
-from tests.bot.slack.desks import COMMANDS, Desk, Gate, by_http, client_of, say
+from tests.bot.slack.dispatchers import COMMANDS, Gate, RecordingDispatcher, by_http, client_of, say
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
 COMMAND = (
@@ -36,13 +36,13 @@ def signed(slack: Served, body: str, age_seconds: int = 0) -> dict[str, str]:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def dispatcher() -> RecordingDispatcher:
+    return RecordingDispatcher()
 
 
 @pytest.fixture
-def address(slack: Served, desk: Desk, free_port: int) -> Iterator[str]:
-    with by_http(slack, desk, free_port):
+def address(slack: Served, dispatcher: RecordingDispatcher, free_port: int) -> Iterator[str]:
+    with by_http(slack, dispatcher, free_port):
         yield f"http://127.0.0.1:{free_port}/slack/events"
 
 
@@ -59,24 +59,30 @@ def test_signed_requests_are_answered(slack: Served, address: str) -> None:
     assert answer.headers["content-length"] == str(len(answer.content))
 
 
-def test_forged_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+def test_forged_requests_are_refused(
+    slack: Served, address: str, dispatcher: RecordingDispatcher
+) -> None:
     headers = signed(slack, COMMAND)
     forged = post(address, COMMAND.replace("ALICE", "CAROL"), headers)
     unsigned = post(address, COMMAND, {"content-type": headers["content-type"]})
     assert (forged.status_code, unsigned.status_code) == (401, 401)
-    assert desk.seen == []
+    assert dispatcher.seen == []
 
 
-def test_old_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+def test_old_requests_are_refused(
+    slack: Served, address: str, dispatcher: RecordingDispatcher
+) -> None:
     answer = post(address, COMMAND, signed(slack, COMMAND, age_seconds=301))
     assert answer.status_code == 401
-    assert desk.seen == []
+    assert dispatcher.seen == []
 
 
-def test_huge_requests_are_refused(slack: Served, address: str, desk: Desk) -> None:
+def test_huge_requests_are_refused(
+    slack: Served, address: str, dispatcher: RecordingDispatcher
+) -> None:
     body = COMMAND + "x" * 1_000_000
     assert post(address, body, signed(slack, body)).status_code == 413
-    assert desk.seen == []
+    assert dispatcher.seen == []
 
 
 def test_only_posts_are_taken(address: str) -> None:
@@ -90,10 +96,12 @@ def test_the_url_check_is_answered(slack: Served, address: str) -> None:
     assert post(address, body, headers).json() == {"challenge": "c0ffee"}
 
 
-def test_repeated_deliveries_are_marked(slack: Served, address: str, desk: Desk) -> None:
+def test_repeated_deliveries_are_marked(
+    slack: Served, address: str, dispatcher: RecordingDispatcher
+) -> None:
     headers = {**signed(slack, COMMAND), "x-slack-retry-num": "1"}
     assert post(address, COMMAND, headers).status_code == 200
-    assert desk.seen[0].doubted
+    assert dispatcher.seen[0].doubted
 
 
 def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
@@ -105,7 +113,9 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
 
     answers = Answers(client_of(slack))
     secret = slack.workspace.credentials.signing_secret
-    reception = RequestReceiver(bolt_app(COMMANDS, secret), Desk(reply=answer), answers)
+    reception = RequestReceiver(
+        bolt_app(COMMANDS, secret), RecordingDispatcher(reply=answer), answers
+    )
     threads = ThreadPoolExecutor(2)
     asgi = SlackHttp(threads, reception.answer, most=1)
     server = Server(application(Pages(ready={}, slack=asgi)), f"127.0.0.1:{free_port}")

@@ -13,7 +13,7 @@ from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import MakeRequest, RequestReceiver
-from tests.bot.slack.desks import COMMANDS, client_of, say
+from tests.bot.slack.dispatchers import COMMANDS, client_of, say
 from tests.playground.slack.served import Served
 
 COMMAND = {

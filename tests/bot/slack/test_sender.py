@@ -3,11 +3,11 @@
 import time
 
 from bot.slack.card import Button
-from tests.bot.slack.desks import wait_until
-from tests.bot.slack.senders import Office
+from tests.bot.slack.dispatchers import wait_until
+from tests.bot.slack.senders import SenderRig
 
 
-def test_a_card_is_posted_and_edited(post: Office) -> None:
+def test_a_card_is_posted_and_edited(post: SenderRig) -> None:
     post.show()
     assert not post.sender.is_quiet()
     post.sender.send_due()
@@ -23,7 +23,7 @@ def test_a_card_is_posted_and_edited(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_a_post_that_begins_meanwhile_is_noticed(post: Office) -> None:
+def test_a_post_that_begins_meanwhile_is_noticed(post: SenderRig) -> None:
     post.show()
     row = post.row()
     assert post.sender._lease.renew()
@@ -32,7 +32,7 @@ def test_a_post_that_begins_meanwhile_is_noticed(post: Office) -> None:
     assert not post.sender.is_quiet()
 
 
-def test_a_hundred_changes_make_one_update(post: Office) -> None:
+def test_a_hundred_changes_make_one_update(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     for number in range(100):
@@ -42,7 +42,7 @@ def test_a_hundred_changes_make_one_update(post: Office) -> None:
     assert post.calls("chat.update") == 1
 
 
-def test_an_unchanged_card_is_not_sent(post: Office) -> None:
+def test_an_unchanged_card_is_not_sent(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     post.change("Pending")
@@ -51,7 +51,7 @@ def test_an_unchanged_card_is_not_sent(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_notes_follow_their_card_into_its_thread(post: Office) -> None:
+def test_notes_follow_their_card_into_its_thread(post: SenderRig) -> None:
     post.show()
     post.say("ended", "Run lane succeeded.", broadcast=True)
     post.say("ended", "Run lane succeeded.", broadcast=True)
@@ -65,7 +65,7 @@ def test_notes_follow_their_card_into_its_thread(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_notes_may_have_buttons(post: Office) -> None:
+def test_notes_may_have_buttons(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     post.say("reminder-1", "It ends soon.", buttons=(Button("train.extend", "Longer", "lane 9"),))
@@ -79,7 +79,7 @@ def test_notes_may_have_buttons(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_a_full_channel_holds_up_no_other(post: Office) -> None:
+def test_a_full_channel_holds_up_no_other(post: SenderRig) -> None:
     for number in range(20):
         post.show(f"run-{number:02}")
         post.say("ended", "It ended.", run=f"run-{number:02}")
@@ -94,7 +94,7 @@ def test_a_full_channel_holds_up_no_other(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_posts_keep_to_one_a_second(post: Office) -> None:
+def test_posts_keep_to_one_a_second(post: SenderRig) -> None:
     for number in range(3):
         post.show(f"run-{number}")
     post.show("run-b", "C0TEAMB")
@@ -107,7 +107,7 @@ def test_posts_keep_to_one_a_second(post: Office) -> None:
     assert post.texts() == ["Run run-0 · Pending", "Run run-1 · Pending"]
 
 
-def test_a_slow_post_puts_off_the_next(post: Office) -> None:
+def test_a_slow_post_puts_off_the_next(post: SenderRig) -> None:
     post.slack.workspace.faults.slow_seconds["chat.postMessage"] = 0.5
     post.start()
     post.show("run-1")
@@ -117,7 +117,7 @@ def test_a_slow_post_puts_off_the_next(post: Office) -> None:
     assert second - first >= 1.39  # so long after the first was answered, and a second but a tenth
 
 
-def test_final_states_go_before_live_ones(post: Office) -> None:
+def test_final_states_go_before_live_ones(post: SenderRig) -> None:
     names = [f"run-{number:02}" for number in range(12)]
     for name in names:
         post.show(name)
@@ -136,7 +136,7 @@ def test_final_states_go_before_live_ones(post: Office) -> None:
     assert post.texts()[-2] == "Run run-10 · Failed"
 
 
-def test_updates_fit_the_budget_of_a_minute(post: Office) -> None:
+def test_updates_fit_the_budget_of_a_minute(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     for step in range(118):
@@ -146,7 +146,7 @@ def test_updates_fit_the_budget_of_a_minute(post: Office) -> None:
     assert 45 <= post.calls("chat.update") <= 50
 
 
-def test_least_recently_shown_cards_are_refreshed_first(post: Office) -> None:
+def test_least_recently_shown_cards_are_refreshed_first(post: SenderRig) -> None:
     names = [f"run-{number:02}" for number in range(16)]
     for name in names:
         post.show(name)
@@ -161,7 +161,7 @@ def test_least_recently_shown_cards_are_refreshed_first(post: Office) -> None:
     assert behind == []
 
 
-def test_a_broken_card_says_so_alone(post: Office) -> None:
+def test_a_broken_card_says_so_alone(post: SenderRig) -> None:
     post.runs.states["lane"] = "poison"
     post.show()
     post.show("other", "C0TEAMB")
@@ -174,7 +174,7 @@ def test_a_broken_card_says_so_alone(post: Office) -> None:
     assert post.texts() == ["Run lane · Running"]
 
 
-def test_an_unreadable_card_is_tried_later(post: Office) -> None:
+def test_an_unreadable_card_is_tried_later(post: SenderRig) -> None:
     post.runs.states["lane"] = "unread"
     post.show()
     post.show("other", "C0TEAMB")
@@ -187,7 +187,7 @@ def test_an_unreadable_card_is_tried_later(post: Office) -> None:
     assert post.texts() == ["Run lane · Running"]
 
 
-def test_cards_without_a_subject_are_let_be(post: Office) -> None:
+def test_cards_without_a_subject_are_let_be(post: SenderRig) -> None:
     post.runs.states["lane"] = "gone"
     post.show()
     post.sender.send_due()
@@ -195,7 +195,7 @@ def test_cards_without_a_subject_are_let_be(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_cards_of_unknown_kinds_are_let_be(post: Office) -> None:
+def test_cards_of_unknown_kinds_are_let_be(post: SenderRig) -> None:
     post.runs.kind = "other"
     stranger = post.another()
     post.show()
@@ -205,7 +205,7 @@ def test_cards_of_unknown_kinds_are_let_be(post: Office) -> None:
     stranger.stop()
 
 
-def test_a_deleted_card_is_posted_once_more(post: Office) -> None:
+def test_a_deleted_card_is_posted_once_more(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_a_deleted_card_is_posted_once_more(post: Office) -> None:
     assert post.row().trouble == expected
 
 
-def test_refused_blocks_leave_the_text(post: Office) -> None:
+def test_refused_blocks_leave_the_text(post: SenderRig) -> None:
     post.slack.workspace.faults.unsupported_blocks = {"header"}
     post.show()
     post.sender.send_due()
@@ -228,7 +228,7 @@ def test_refused_blocks_leave_the_text(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_a_running_sender_hears_of_new_messages(post: Office) -> None:
+def test_a_running_sender_hears_of_new_messages(post: SenderRig) -> None:
     post.start()
     post.show()
     wait_until(post.sender.is_quiet)
@@ -236,7 +236,7 @@ def test_a_running_sender_hears_of_new_messages(post: Office) -> None:
     assert post.sender.health() is None
 
 
-def test_a_full_channel_is_seldom_looked_at(post: Office) -> None:
+def test_a_full_channel_is_seldom_looked_at(post: SenderRig) -> None:
     post.start()
     post.show()
     wait_until(post.sender.is_quiet)

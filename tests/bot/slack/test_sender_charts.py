@@ -5,7 +5,7 @@ import pytest
 from bot.charts.values import Bars, HeatMap, Series
 from playground.ledger import Fault
 from playground.slack.faults import Down
-from tests.bot.slack.senders import Office
+from tests.bot.slack.senders import SenderRig
 
 BARS = Bars("GPU-hours", ("team-a", "team-b"), (Series("held", (4.0, 2.5)),), "hours")
 HEAT = HeatMap("By hour", ("Sat", "Sun"), ("00", "12"), ((0.0, 1.0), (None, 0.5)))
@@ -15,13 +15,13 @@ UPLOAD = "files.getUploadURLExternal"
 COMPLETE = "files.completeUploadExternal"
 
 
-def kinds(post: Office) -> list[str]:
+def kinds(post: SenderRig) -> list[str]:
     """The kinds of the blocks of the only message."""
     [message] = post.shown()
     return [block["type"] for block in message.blocks]
 
 
-def send(post: Office, seconds: float = 60) -> None:
+def send(post: SenderRig, seconds: float = 60) -> None:
     """Lets the sender do all that it can within some time."""
     for _ in range(int(seconds)):
         post.sender.send_due()
@@ -29,11 +29,11 @@ def send(post: Office, seconds: float = 60) -> None:
 
 
 @pytest.fixture(autouse=True)
-def charts(post: Office) -> None:
+def charts(post: SenderRig) -> None:
     post.runs.charts = (BARS, HEAT)
 
 
-def test_slacks_own_chart_and_a_picture(post: Office) -> None:
+def test_slacks_own_chart_and_a_picture(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     assert kinds(post) == ["header", "data_visualization", "image"]
@@ -54,7 +54,7 @@ def test_slacks_own_chart_and_a_picture(post: Office) -> None:
     assert post.calls("chat.postMessage") == 1
 
 
-def test_pictures_stay_when_the_card_changes(post: Office) -> None:
+def test_pictures_stay_when_the_card_changes(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     post.change("Running")
@@ -63,7 +63,7 @@ def test_pictures_stay_when_the_card_changes(post: Office) -> None:
     assert (post.calls(UPLOAD), post.calls("chat.postMessage")) == (1, 1)
 
 
-def test_picture_where_slack_knows_no_charts(post: Office) -> None:
+def test_picture_where_slack_knows_no_charts(post: SenderRig) -> None:
     post.slack.workspace.faults.unsupported_blocks = {"data_visualization"}
     post.show()
     send(post)
@@ -75,7 +75,7 @@ def test_picture_where_slack_knows_no_charts(post: Office) -> None:
     assert post.calls(UPLOAD) == 2
 
 
-def test_words_where_slack_takes_no_pictures(post: Office) -> None:
+def test_words_where_slack_takes_no_pictures(post: SenderRig) -> None:
     post.slack.workspace.faults.unsupported_blocks = {"data_visualization", "image"}
     post.show()
     send(post)
@@ -83,7 +83,7 @@ def test_words_where_slack_takes_no_pictures(post: Office) -> None:
     assert kinds(post) == ["header", "section", "section"]
 
 
-def test_words_where_files_may_not_be_written(post: Office) -> None:
+def test_words_where_files_may_not_be_written(post: SenderRig) -> None:
     post.slack.workspace.scopes.remove("files:write")
     post.show()
     send(post, 3)
@@ -91,7 +91,7 @@ def test_words_where_files_may_not_be_written(post: Office) -> None:
     assert post.row().trouble is None
 
 
-def test_new_picture_is_waited_for(post: Office) -> None:
+def test_new_picture_is_waited_for(post: SenderRig) -> None:
     post.slack.workspace.faults.looks_at_files = 3
     post.show()
     send(post)
@@ -99,7 +99,7 @@ def test_new_picture_is_waited_for(post: Office) -> None:
     assert post.calls(UPLOAD) == 1
 
 
-def test_words_where_a_picture_is_never_ready(post: Office) -> None:
+def test_words_where_a_picture_is_never_ready(post: SenderRig) -> None:
     post.slack.workspace.faults.looks_at_files = 1_000
     post.show()
     send(post)
@@ -109,7 +109,7 @@ def test_words_where_a_picture_is_never_ready(post: Office) -> None:
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
 @pytest.mark.parametrize("method", [UPLOAD, "upload", COMPLETE, "chat.postMessage"])
-def test_lost_answers_leave_one_message(post: Office, method: str, fault: Fault) -> None:
+def test_lost_answers_leave_one_message(post: SenderRig, method: str, fault: Fault) -> None:
     post.slack.workspace.ledger.by_name[method] = [fault]
     post.show()
     send(post)
@@ -118,7 +118,7 @@ def test_lost_answers_leave_one_message(post: Office, method: str, fault: Fault)
     assert post.sender.depth() == 0
 
 
-def test_words_where_no_picture_can_be_brought(post: Office) -> None:
+def test_words_where_no_picture_can_be_brought(post: SenderRig) -> None:
     post.slack.workspace.ledger.by_name["upload"] = [Fault.REFUSE] * 100
     post.show()
     send(post)
@@ -126,7 +126,7 @@ def test_words_where_no_picture_can_be_brought(post: Office) -> None:
     assert post.row().trouble is None
 
 
-def test_message_with_pictures_waits_for_slack(post: Office) -> None:
+def test_message_with_pictures_waits_for_slack(post: SenderRig) -> None:
     post.slack.workspace.faults.down = Down.UNAVAILABLE
     post.show()
     send(post, 300)
@@ -135,7 +135,7 @@ def test_message_with_pictures_waits_for_slack(post: Office) -> None:
     assert kinds(post) == ["header", "data_visualization", "image"]
 
 
-def test_storm_holds_uploads_back(post: Office) -> None:
+def test_storm_holds_uploads_back(post: SenderRig) -> None:
     post.slack.workspace.faults.limited = {UPLOAD: 20}
     post.show()
     send(post, 2)

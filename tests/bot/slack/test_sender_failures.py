@@ -4,22 +4,22 @@ import pytest
 
 from playground.ledger import Fault
 from playground.slack.faults import Down
-from tests.bot.slack.desks import wait_until
-from tests.bot.slack.senders import Office, office
+from tests.bot.slack.dispatchers import wait_until
+from tests.bot.slack.senders import SenderRig, sender_rig
 from tests.playground.slack.served import Stage
 
 
-def lose(post: Office, method: str, fault: Fault = Fault.LOSE_ANSWER) -> None:
+def lose(post: SenderRig, method: str, fault: Fault = Fault.LOSE_ANSWER) -> None:
     """The next call of the method is refused, or its answer gets lost."""
     post.slack.workspace.ledger.by_name[method] = [fault]
 
 
-def archive(post: Office, *channels: str) -> None:
+def archive(post: SenderRig, *channels: str) -> None:
     for channel in channels:
         post.slack.workspace.channels[channel].is_archived = True
 
 
-def test_a_post_with_lost_answer_is_adopted(post: Office) -> None:
+def test_a_post_with_lost_answer_is_adopted(post: SenderRig) -> None:
     lose(post, "chat.postMessage")
     post.show()
     post.sender.send_due()
@@ -33,7 +33,7 @@ def test_a_post_with_lost_answer_is_adopted(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_an_adopted_post_is_brought_up_to_date(post: Office) -> None:
+def test_an_adopted_post_is_brought_up_to_date(post: SenderRig) -> None:
     lose(post, "chat.postMessage")
     post.show()
     post.sender.send_due()
@@ -44,7 +44,7 @@ def test_an_adopted_post_is_brought_up_to_date(post: Office) -> None:
     assert (post.calls("chat.postMessage"), post.calls("chat.update")) == (1, 1)
 
 
-def test_a_post_that_never_arrived_is_repeated(post: Office) -> None:
+def test_a_post_that_never_arrived_is_repeated(post: SenderRig) -> None:
     lose(post, "chat.postMessage", Fault.REFUSE)
     post.show()
     post.sender.send_due()
@@ -54,7 +54,7 @@ def test_a_post_that_never_arrived_is_repeated(post: Office) -> None:
     assert post.texts() == ["Run lane · Pending"]
 
 
-def test_a_lost_reply_is_found_in_its_thread(post: Office) -> None:
+def test_a_lost_reply_is_found_in_its_thread(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     post.pass_time(1)
@@ -68,7 +68,7 @@ def test_a_lost_reply_is_found_in_its_thread(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_an_update_with_lost_answer_is_repeated(post: Office) -> None:
+def test_an_update_with_lost_answer_is_repeated(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     lose(post, "chat.update")
@@ -81,7 +81,7 @@ def test_an_update_with_lost_answer_is_repeated(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_a_killed_sender_is_followed_without_doubles(post: Office) -> None:
+def test_a_killed_sender_is_followed_without_doubles(post: SenderRig) -> None:
     lose(post, "chat.postMessage")
     post.show()
     post.sender.send_due()
@@ -94,7 +94,7 @@ def test_a_killed_sender_is_followed_without_doubles(post: Office) -> None:
     next_one.stop()
 
 
-def test_a_kill_before_the_post_loses_nothing(post: Office) -> None:
+def test_a_kill_before_the_post_loses_nothing(post: SenderRig) -> None:
     post.show()
     [waiting], _ = post.sender._outbox.waiting()
     assert post.sender._lease.renew()
@@ -107,7 +107,7 @@ def test_a_kill_before_the_post_loses_nothing(post: Office) -> None:
     next_one.stop()
 
 
-def test_retry_after_is_kept_to_the_second(post: Office) -> None:
+def test_retry_after_is_kept_to_the_second(post: SenderRig) -> None:
     post.slack.workspace.faults.limited = {"chat.postMessage": 40}
     post.show()
     post.sender.send_due()
@@ -121,7 +121,7 @@ def test_retry_after_is_kept_to_the_second(post: Office) -> None:
     assert post.calls("chat.postMessage") == 2
 
 
-def test_a_limited_channel_leaves_others_alone(post: Office) -> None:
+def test_a_limited_channel_leaves_others_alone(post: SenderRig) -> None:
     post.slack.workspace.faults.limited = {"chat.postMessage": 40}
     post.show()
     post.sender.send_due()
@@ -133,7 +133,7 @@ def test_a_limited_channel_leaves_others_alone(post: Office) -> None:
 
 
 @pytest.mark.parametrize("down", [Down.REFUSED, Down.UNAVAILABLE])
-def test_an_hour_without_slack_is_caught_up(post: Office, down: Down) -> None:
+def test_an_hour_without_slack_is_caught_up(post: SenderRig, down: Down) -> None:
     names = [f"run-{number}" for number in range(3)]
     for name in names:
         post.show(name)
@@ -166,7 +166,7 @@ def test_an_hour_without_slack_is_caught_up(post: Office, down: Down) -> None:
     assert post.sender.depth() == 0
 
 
-def test_an_absent_slack_is_asked_seldom(post: Office) -> None:
+def test_an_absent_slack_is_asked_seldom(post: SenderRig) -> None:
     for number in range(20):
         post.show(f"run-{number}")
     post.slack.workspace.faults.down = Down.REFUSED
@@ -179,7 +179,7 @@ def test_an_absent_slack_is_asked_seldom(post: Office) -> None:
     assert asked < 60
 
 
-def test_a_running_sender_survives_an_outage(post: Office) -> None:
+def test_a_running_sender_survives_an_outage(post: SenderRig) -> None:
     post.slack.workspace.faults.down = Down.REFUSED
     post.start()
     post.show()
@@ -190,7 +190,7 @@ def test_a_running_sender_survives_an_outage(post: Office) -> None:
     assert len(post.shown()) == 1
 
 
-def test_an_archived_channel_is_left_for_the_admins(post: Office) -> None:
+def test_an_archived_channel_is_left_for_the_admins(post: SenderRig) -> None:
     archive(post, "C0TEAMA")
     post.show()
     post.say("ended", "Run lane succeeded.")
@@ -209,7 +209,7 @@ def test_an_archived_channel_is_left_for_the_admins(post: Office) -> None:
     assert post.texts("C0APPROVE")[0].startswith("Run lane · Running\n#team-a could not be")
 
 
-def test_a_missing_invitation_is_asked_for(post: Office) -> None:
+def test_a_missing_invitation_is_asked_for(post: SenderRig) -> None:
     post.slack.call(lambda: post.slack.workspace.remove_bot("C0TEAMA"))
     post.show()
     post.sender.send_due()
@@ -220,7 +220,7 @@ def test_a_missing_invitation_is_asked_for(post: Office) -> None:
     )
 
 
-def test_a_card_archived_later_moves_on(post: Office) -> None:
+def test_a_card_archived_later_moves_on(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     archive(post, "C0TEAMA")
@@ -229,7 +229,7 @@ def test_a_card_archived_later_moves_on(post: Office) -> None:
     assert post.texts("C0APPROVE")[0].startswith("Run lane · Running\n#team-a could not")
 
 
-def test_the_owner_is_told_when_admins_cannot(post: Office) -> None:
+def test_the_owner_is_told_when_admins_cannot(post: SenderRig) -> None:
     archive(post, "C0TEAMA", "C0APPROVE")
     post.show()
     post.sender.send_due()
@@ -240,7 +240,7 @@ def test_the_owner_is_told_when_admins_cannot(post: Office) -> None:
     assert post.texts("D0ALICE")[0].startswith("Run lane · Running\n")
 
 
-def test_a_message_without_any_place_is_dead(post: Office) -> None:
+def test_a_message_without_any_place_is_dead(post: SenderRig) -> None:
     archive(post, "C0TEAMA", "C0APPROVE")
     post.slack.workspace.users["U0ALICE"].deleted = True
     post.show()
@@ -255,14 +255,14 @@ def test_a_message_without_any_place_is_dead(post: Office) -> None:
 
 
 def test_without_an_admin_channel_the_owner_is_told(stage: Stage, tmp_path: object) -> None:
-    with office(stage, f"sqlite:///{tmp_path}/bot.db") as post:
+    with sender_rig(stage, f"sqlite:///{tmp_path}/bot.db") as post:
         archive(post, "C0TEAMA")
         post.show()
         post.sender.send_due()
         assert len(post.texts("D0ALICE")) == 1
 
 
-def test_a_revoked_token_is_named_and_waited_for(post: Office) -> None:
+def test_a_revoked_token_is_named_and_waited_for(post: SenderRig) -> None:
     scopes = set(post.slack.workspace.scopes)
     post.slack.workspace.scopes -= {"chat:write"}
     post.show()
@@ -278,7 +278,7 @@ def test_a_revoked_token_is_named_and_waited_for(post: Office) -> None:
     assert post.sender.health() is None
 
 
-def test_secrets_stay_out_of_what_is_kept(post: Office) -> None:
+def test_secrets_stay_out_of_what_is_kept(post: SenderRig) -> None:
     post.slack.workspace.faults.down = Down.UNAVAILABLE
     post.show()
     post.sender.send_due()

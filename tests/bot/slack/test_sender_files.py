@@ -12,7 +12,7 @@ from bot.slack.markup import plain
 from bot.slack.messages import Message, Subject, ThreadMessage
 from playground.ledger import Fault
 from playground.slack.faults import Down
-from tests.bot.slack.senders import WHEN, Office
+from tests.bot.slack.senders import WHEN, SenderRig
 
 ASKED = Subject("T0QM", "answer", "delivery-1")
 CSV = b"team,gpu_hours\n" + b"team-a,1.000\n" * 2_000
@@ -23,7 +23,7 @@ COMPLETE = "files.completeUploadExternal"
 DIRECT = "D0ALICE"
 
 
-def bring(post: Office, content: bytes = CSV) -> None:
+def bring(post: SenderRig, content: bytes = CSV) -> None:
     """Has Alice sent a file for which she asked in her team's channel."""
 
     def work(session: Session) -> None:
@@ -41,7 +41,7 @@ def bring(post: Office, content: bytes = CSV) -> None:
     post.database.transaction(work)
 
 
-def send(post: Office, seconds: int = 60) -> None:
+def send(post: SenderRig, seconds: int = 60) -> None:
     """Lets the sender do all that it can within some time, until nothing waits any more."""
     passed = 0
     while passed < seconds and (post.sender.send_due(), post.sender.depth())[1]:
@@ -50,23 +50,23 @@ def send(post: Office, seconds: int = 60) -> None:
         passed += step
 
 
-def kept(post: Office) -> list[MessageDocument]:
+def kept(post: SenderRig) -> list[MessageDocument]:
     return post.database.read(lambda session: list(session.exec(select(MessageDocument))))
 
 
-def ephemerals(post: Office, channel: str = "C0TEAMA") -> list[tuple[str | None, str]]:
+def ephemerals(post: SenderRig, channel: str = "C0TEAMA") -> list[tuple[str | None, str]]:
     """What one person alone was told in a channel."""
     workspace = post.slack.workspace
     messages = workspace.channels[channel].messages
     return post.slack.call(lambda: [(m.viewer, workspace.text_of(m)) for m in messages if m.viewer])
 
 
-def elsewhere(post: Office) -> list[str]:
+def elsewhere(post: SenderRig) -> list[str]:
     """What anybody else could see."""
     return [text for channel in ("C0TEAMA", "C0TEAMB", "C0APPROVE") for text in post.texts(channel)]
 
 
-def test_file_comes_whole_to_one_person(post: Office) -> None:
+def test_file_comes_whole_to_one_person(post: SenderRig) -> None:
     bring(post)
     bring(post)
     post.sender.send_due()
@@ -79,7 +79,7 @@ def test_file_comes_whole_to_one_person(post: Office) -> None:
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
 @pytest.mark.parametrize("method", ["conversations.open", UPLOAD, "upload", COMPLETE])
-def test_lost_answers_leave_one_file(post: Office, method: str, fault: Fault) -> None:
+def test_lost_answers_leave_one_file(post: SenderRig, method: str, fault: Fault) -> None:
     post.slack.workspace.ledger.by_name[method] = [fault]
     bring(post)
     send(post, 200)
@@ -88,7 +88,7 @@ def test_lost_answers_leave_one_file(post: Office, method: str, fault: Fault) ->
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
-def test_restart_between_steps_leaves_one_file(post: Office, fault: Fault) -> None:
+def test_restart_between_steps_leaves_one_file(post: SenderRig, fault: Fault) -> None:
     post.slack.workspace.ledger.by_name["conversations.open"] = [Fault.REFUSE]
     post.slack.workspace.ledger.by_name[COMPLETE] = [fault]
     bring(post)
@@ -107,7 +107,7 @@ def test_restart_between_steps_leaves_one_file(post: Office, fault: Fault) -> No
     assert (post.calls(UPLOAD), kept(post)) == (1, [])
 
 
-def test_file_in_doubt_is_not_brought_twice(post: Office) -> None:
+def test_file_in_doubt_is_not_brought_twice(post: SenderRig) -> None:
     post.slack.workspace.faults.hides_files = True
     post.slack.workspace.ledger.by_name[COMPLETE] = [Fault.LOSE_ANSWER]
     bring(post)
@@ -119,7 +119,7 @@ def test_file_in_doubt_is_not_brought_twice(post: Office) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
-def test_history_that_is_closed_leaves_one_file(post: Office, fault: Fault) -> None:
+def test_history_that_is_closed_leaves_one_file(post: SenderRig, fault: Fault) -> None:
     post.slack.workspace.scopes.remove("im:history")
     post.slack.workspace.ledger.by_name[COMPLETE] = [fault]
     bring(post)
@@ -128,7 +128,7 @@ def test_history_that_is_closed_leaves_one_file(post: Office, fault: Fault) -> N
     assert (post.calls(UPLOAD), post.calls(COMPLETE), post.sender.depth()) == (1, 2, 0)
 
 
-def test_file_that_slack_forgot_is_brought_anew(post: Office) -> None:
+def test_file_that_slack_forgot_is_brought_anew(post: SenderRig) -> None:
     post.slack.workspace.ledger.by_name["conversations.open"] = [Fault.REFUSE]
     bring(post)
     post.sender.send_due()
@@ -139,7 +139,7 @@ def test_file_that_slack_forgot_is_brought_anew(post: Office) -> None:
 
 
 @pytest.mark.parametrize("method", [UPLOAD, COMPLETE])
-def test_storm_holds_files_back(post: Office, method: str) -> None:
+def test_storm_holds_files_back(post: SenderRig, method: str) -> None:
     post.slack.workspace.faults.limited = {method: 20}
     bring(post)
     send(post, 2)
@@ -151,7 +151,7 @@ def test_storm_holds_files_back(post: Office, method: str) -> None:
     assert post.texts(DIRECT) == [SHOWN]
 
 
-def test_file_waits_while_slack_is_away(post: Office) -> None:
+def test_file_waits_while_slack_is_away(post: SenderRig) -> None:
     post.slack.workspace.faults.down = Down.UNAVAILABLE
     bring(post)
     send(post, 300)
@@ -163,7 +163,7 @@ def test_file_waits_while_slack_is_away(post: Office) -> None:
 REFUSED = "I could not send you report.csv (GPUs of team-a), which you requested in #team-a. "
 
 
-def test_missing_scope_is_told_with_its_remedy(post: Office) -> None:
+def test_missing_scope_is_told_with_its_remedy(post: SenderRig) -> None:
     post.slack.workspace.scopes.remove("files:write")
     bring(post)
     send(post, 5)
@@ -176,7 +176,7 @@ def test_missing_scope_is_told_with_its_remedy(post: Office) -> None:
     assert (post.sender.depth(), elsewhere(post)) == (0, [])
 
 
-def test_file_above_the_workspaces_limit_is_told(post: Office) -> None:
+def test_file_above_the_workspaces_limit_is_told(post: SenderRig) -> None:
     post.slack.workspace.faults.largest_file = 1_000
     bring(post)
     send(post, 5)
@@ -184,7 +184,7 @@ def test_file_above_the_workspaces_limit_is_told(post: Office) -> None:
     assert post.texts(DIRECT) == [REFUSED + said]
 
 
-def test_file_that_slack_never_takes_is_told(post: Office) -> None:
+def test_file_that_slack_never_takes_is_told(post: SenderRig) -> None:
     post.slack.workspace.ledger.by_name["upload"] = [Fault.REFUSE] * 100
     bring(post)
     send(post, 120)
@@ -193,7 +193,7 @@ def test_file_that_slack_never_takes_is_told(post: Office) -> None:
     assert post.calls("upload") == 5
 
 
-def test_who_cannot_be_written_to_is_told_there(post: Office) -> None:
+def test_who_cannot_be_written_to_is_told_there(post: SenderRig) -> None:
     post.slack.workspace.scopes.remove("im:write")
     bring(post)
     send(post, 5)
@@ -206,7 +206,7 @@ def test_who_cannot_be_written_to_is_told_there(post: Office) -> None:
     assert post.row().is_dead
 
 
-def test_telling_there_is_tried_until_slack_hears(post: Office) -> None:
+def test_telling_there_is_tried_until_slack_hears(post: SenderRig) -> None:
     post.slack.workspace.scopes.remove("im:write")
     post.slack.workspace.ledger.by_name["chat.postEphemeral"] = [Fault.REFUSE]
     bring(post)
@@ -215,7 +215,7 @@ def test_telling_there_is_tried_until_slack_hears(post: Office) -> None:
     assert post.sender.depth() == 0
 
 
-def test_bytes_are_kept_for_a_day(post: Office) -> None:
+def test_bytes_are_kept_for_a_day(post: SenderRig) -> None:
     post.slack.workspace.faults.down = Down.UNAVAILABLE
     bring(post)
     send(post, 5)
@@ -230,7 +230,7 @@ def test_bytes_are_kept_for_a_day(post: Office) -> None:
     assert kept(post) == []
 
 
-def test_removed_messages_take_files_along(post: Office) -> None:
+def test_removed_messages_take_files_along(post: SenderRig) -> None:
     bring(post)
 
     def age(session: Session) -> None:

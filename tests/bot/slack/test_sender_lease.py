@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.slack.desks import wait_until
-from tests.bot.slack.senders import Office, office
+from tests.bot.slack.dispatchers import wait_until
+from tests.bot.slack.senders import SenderRig, sender_rig
 from tests.playground.slack.served import Stage
 
 
 @pytest.fixture
-def replicas(stage: Stage, postgres_url: str) -> Iterator[Office]:
+def replicas(stage: Stage, postgres_url: str) -> Iterator[SenderRig]:
     """A sender on PostgreSQL, where there may be several."""
-    with office(stage, postgres_url, admin_channel="C0APPROVE") as opened:
+    with sender_rig(stage, postgres_url, admin_channel="C0APPROVE") as opened:
         yield opened
 
 
 @pytest.mark.postgres
-def test_a_second_sender_waits_for_the_lease(replicas: Office) -> None:
+def test_a_second_sender_waits_for_the_lease(replicas: SenderRig) -> None:
     assert replicas.sender.send_due() == 0
     second = replicas.another()
     replicas.show()
@@ -32,7 +32,7 @@ def test_a_second_sender_waits_for_the_lease(replicas: Office) -> None:
 
 
 @pytest.mark.postgres
-def test_a_stopped_sender_hands_over_at_once(replicas: Office) -> None:
+def test_a_stopped_sender_hands_over_at_once(replicas: SenderRig) -> None:
     assert replicas.sender.send_due() == 0
     replicas.sender.stop()
     replicas.show()
@@ -42,7 +42,7 @@ def test_a_stopped_sender_hands_over_at_once(replicas: Office) -> None:
 
 
 @pytest.mark.postgres
-def test_a_replaced_sender_notices_before_posting(replicas: Office) -> None:
+def test_a_replaced_sender_notices_before_posting(replicas: SenderRig) -> None:
     assert replicas.sender.send_due() == 0
     second = replicas.another()
     replicas.pass_time(31)
@@ -56,7 +56,7 @@ def test_a_replaced_sender_notices_before_posting(replicas: Office) -> None:
 
 
 @pytest.mark.postgres
-def test_two_running_senders_post_everything_once(replicas: Office) -> None:
+def test_two_running_senders_post_everything_once(replicas: SenderRig) -> None:
     second = replicas.another()
     replicas.start(second)
     channels = ("C0TEAMA", "C0TEAMB", "C0DAILY", "C0APPROVE")
@@ -68,7 +68,7 @@ def test_two_running_senders_post_everything_once(replicas: Office) -> None:
 
 
 def test_a_new_server_takes_over_sqlite(stage: Stage, tmp_path: Path) -> None:
-    with office(stage, f"sqlite:///{tmp_path}/bot.db") as post:
+    with sender_rig(stage, f"sqlite:///{tmp_path}/bot.db") as post:
         assert post.sender.send_due() == 0
         post.show()
         second = post.another()
@@ -77,7 +77,7 @@ def test_a_new_server_takes_over_sqlite(stage: Stage, tmp_path: Path) -> None:
 
 
 def test_a_server_taken_over_posts_no_more(stage: Stage, tmp_path: Path) -> None:
-    with office(stage, f"sqlite:///{tmp_path}/bot.db") as post:
+    with sender_rig(stage, f"sqlite:///{tmp_path}/bot.db") as post:
         assert post.sender.send_due() == 0
         second = post.another()
         assert second.send_due() == 0

@@ -14,8 +14,8 @@ from bot.people.directory import SharedChannels
 from bot.people.people import Channel
 from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
-from tests.bot.slack.desks import client_of
-from tests.bot.slack.senders import Office, office
+from tests.bot.slack.dispatchers import client_of
+from tests.bot.slack.senders import SenderRig, sender_rig
 from tests.playground.slack.served import Stage
 
 MOVED = (
@@ -32,9 +32,9 @@ TOLD = (
 
 
 @contextmanager
-def guarded(stage: Stage, folder: Path, **slack_settings: object) -> Iterator[Office]:
-    """An office whose sender keeps out of shared channels, as that of the bot."""
-    with office(stage, f"sqlite:///{folder}/bot.db", **slack_settings) as post:
+def guarded(stage: Stage, folder: Path, **slack_settings: object) -> Iterator[SenderRig]:
+    """An sender_rig whose sender keeps out of shared channels, as that of the bot."""
+    with sender_rig(stage, f"sqlite:///{folder}/bot.db", **slack_settings) as post:
         client, clock = client_of(post.slack), Clock()
         shared = SharedChannels(client, post.database, clock, lambda: post.settings)
         post.sender = Sender(
@@ -49,17 +49,17 @@ def guarded(stage: Stage, folder: Path, **slack_settings: object) -> Iterator[Of
 
 
 @pytest.fixture
-def post(stage: Stage, tmp_path: Path) -> Iterator[Office]:
+def post(stage: Stage, tmp_path: Path) -> Iterator[SenderRig]:
     with guarded(stage, tmp_path, admin_channel="C0APPROVE") as opened:
         yield opened
 
 
-def share(post: Office, *channels: str) -> None:
+def share(post: SenderRig, *channels: str) -> None:
     for channel in channels:
         post.slack.call(partial(post.slack.workspace.share, channel))
 
 
-def forget(post: Office, channel: str = "C0TEAMA") -> None:
+def forget(post: SenderRig, channel: str = "C0TEAMA") -> None:
     """Has it known a day ago how the channel was."""
 
     def work(session: Session) -> None:
@@ -71,7 +71,7 @@ def forget(post: Office, channel: str = "C0TEAMA") -> None:
 
 
 @pytest.mark.parametrize("is_pending", [False, True])
-def test_cards_of_shared_channels_go_to_admins(post: Office, *, is_pending: bool) -> None:
+def test_cards_of_shared_channels_go_to_admins(post: SenderRig, *, is_pending: bool) -> None:
     share(post, "C0TEAMA")
     if is_pending:
         place = post.slack.workspace.channels["C0TEAMA"]
@@ -87,7 +87,7 @@ def test_cards_of_shared_channels_go_to_admins(post: Office, *, is_pending: bool
     assert post.calls("conversations.info") == 2
 
 
-def test_cards_shown_before_go_on_elsewhere(post: Office) -> None:
+def test_cards_shown_before_go_on_elsewhere(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     share(post, "C0TEAMA")
@@ -102,7 +102,7 @@ def test_cards_shown_before_go_on_elsewhere(post: Office) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
-def test_a_lost_withdrawal_is_made_again(post: Office, fault: Fault) -> None:
+def test_a_lost_withdrawal_is_made_again(post: SenderRig, fault: Fault) -> None:
     post.show()
     post.sender.send_due()
     share(post, "C0TEAMA")
@@ -117,7 +117,7 @@ def test_a_lost_withdrawal_is_made_again(post: Office, fault: Fault) -> None:
     assert f"Run lane · Running\n{MOVED}" in post.texts("C0APPROVE")
 
 
-def test_withdrawals_keep_the_pace_of_updates(post: Office) -> None:
+def test_withdrawals_keep_the_pace_of_updates(post: SenderRig) -> None:
     """As many as Slack takes of the whole workspace, however many cards stand in the channel."""
     runs = [f"run-{number}" for number in range(12)]
     for run in runs:
@@ -139,7 +139,7 @@ def test_withdrawals_keep_the_pace_of_updates(post: Office) -> None:
     assert post.calls("chat.update") == len(runs)
 
 
-def test_withdrawn_cards_may_be_gone_already(post: Office) -> None:
+def test_withdrawn_cards_may_be_gone_already(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     share(post, "C0TEAMA")
@@ -153,7 +153,7 @@ def test_withdrawn_cards_may_be_gone_already(post: Office) -> None:
     assert f"Run lane · Running\n{MOVED}" in post.texts("C0APPROVE")
 
 
-def test_what_did_not_change_is_left_alone(post: Office) -> None:
+def test_what_did_not_change_is_left_alone(post: SenderRig) -> None:
     post.show()
     post.sender.send_due()
     share(post, "C0TEAMA")
@@ -164,7 +164,7 @@ def test_what_did_not_change_is_left_alone(post: Office) -> None:
     assert post.calls("chat.update") == 0
 
 
-def test_owners_are_told_where_admins_share(post: Office) -> None:
+def test_owners_are_told_where_admins_share(post: SenderRig) -> None:
     share(post, "C0TEAMA", "C0APPROVE")
     post.show()
     post.sender.send_due()
@@ -172,7 +172,7 @@ def test_owners_are_told_where_admins_share(post: Office) -> None:
     assert post.texts("D0ALICE") == [f"Run lane · Pending\n{MOVED}"]
 
 
-def test_what_is_known_is_not_asked_again(post: Office) -> None:
+def test_what_is_known_is_not_asked_again(post: SenderRig) -> None:
     for number in range(4):
         post.show(f"run-{number}")
         post.sender.send_due()
@@ -190,7 +190,7 @@ def test_allowed_channels_are_not_asked_about(stage: Stage, tmp_path: Path) -> N
         assert post.calls("conversations.info") == 0
 
 
-def test_cards_wait_until_slack_says_how_channels_are(post: Office) -> None:
+def test_cards_wait_until_slack_says_how_channels_are(post: SenderRig) -> None:
     post.slack.workspace.ledger.by_name["conversations.info"] = [Fault.LOSE_ANSWER]
     post.show()
     post.sender.send_due()
@@ -200,7 +200,7 @@ def test_cards_wait_until_slack_says_how_channels_are(post: Office) -> None:
     assert post.texts() == ["Run lane · Pending"]
 
 
-def test_channels_nobody_can_ask_about_get_cards(post: Office) -> None:
+def test_channels_nobody_can_ask_about_get_cards(post: SenderRig) -> None:
     post.slack.workspace.scopes -= {"channels:read", "groups:read"}
     post.show()
     post.sender.send_due()

@@ -4,7 +4,14 @@ import threading
 
 from bot.slack.card import Reply
 from playground.slack.faults import Down
-from tests.bot.slack.desks import Desk, Gate, begin, by_sockets, say, wait_until
+from tests.bot.slack.dispatchers import (
+    Gate,
+    RecordingDispatcher,
+    begin,
+    by_sockets,
+    say,
+    wait_until,
+)
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
 
@@ -13,7 +20,7 @@ def shown(slack: Served) -> list[str]:
 
 
 def test_two_connections_make_it_ready(slack: Served) -> None:
-    with by_sockets(slack, Desk()) as transport:
+    with by_sockets(slack, RecordingDispatcher()) as transport:
         assert len(slack.workspace.sockets.open) == 2
         assert transport.health() is None
     assert slack.workspace.sockets.open == []
@@ -21,7 +28,7 @@ def test_two_connections_make_it_ready(slack: Served) -> None:
 
 def test_commands_sent_during_a_refresh_are_answered(slack: Served) -> None:
     workspace = slack.workspace
-    with by_sockets(slack, Desk(reply=lambda incoming: say(incoming.words))):
+    with by_sockets(slack, RecordingDispatcher(reply=lambda incoming: say(incoming.words))):
         old = list(workspace.sockets.open)
         slack.act(workspace.sockets.disconnect("refresh_requested"))
         for number in range(20):
@@ -32,7 +39,7 @@ def test_commands_sent_during_a_refresh_are_answered(slack: Served) -> None:
 
 def test_dropped_connections_come_back(slack: Served) -> None:
     workspace = slack.workspace
-    with by_sockets(slack, Desk()) as transport:
+    with by_sockets(slack, RecordingDispatcher()) as transport:
         old = list(workspace.sockets.open)
         slack.call(workspace.sockets.drop_all)
         slack.until(lambda: len(set(workspace.sockets.open) - set(old)) == 2)
@@ -42,7 +49,7 @@ def test_dropped_connections_come_back(slack: Served) -> None:
 
 
 def test_a_disabled_link_is_named(slack: Served) -> None:
-    with by_sockets(slack, Desk()) as transport:
+    with by_sockets(slack, RecordingDispatcher()) as transport:
         slack.act(slack.workspace.sockets.disconnect("link_disabled"))
         turned_off = "Socket Mode is turned off for this app. Turn it on at api.slack.com/apps."
         wait_until(lambda: transport.health() == turned_off)
@@ -50,7 +57,7 @@ def test_a_disabled_link_is_named(slack: Served) -> None:
 
 def test_an_unreachable_slack_is_named(slack: Served) -> None:
     workspace = slack.workspace
-    with by_sockets(slack, Desk()) as transport:
+    with by_sockets(slack, RecordingDispatcher()) as transport:
         workspace.faults.down = Down.UNAVAILABLE
         slack.call(workspace.sockets.drop_all)
         expected = "Slack answered server_error to apps.connections.open."
@@ -67,7 +74,7 @@ def test_stopping_acknowledges_what_has_arrived(slack: Served) -> None:
         gate.wait()
         return say("Done.")
 
-    with by_sockets(slack, Desk(reply=answer)) as transport:
+    with by_sockets(slack, RecordingDispatcher(reply=answer)) as transport:
         typed = begin(slack, slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
         assert gate.entered.wait(PATIENCE_SECONDS)
         stopping = threading.Thread(target=transport.stop)
@@ -86,8 +93,8 @@ def test_too_many_commands_at_once_are_told_so(slack: Served) -> None:
         gate.wait()
         return say("Done.")
 
-    desk = Desk(reply=answer)
-    with by_sockets(slack, desk):
+    dispatcher = RecordingDispatcher(reply=answer)
+    with by_sockets(slack, dispatcher):
         asked = [
             begin(slack, slack.workspace.slash("U0ALICE", "C0TEAMA", f"/train {number}"))
             for number in range(65)
@@ -99,4 +106,4 @@ def test_too_many_commands_at_once_are_told_so(slack: Served) -> None:
         gate.opened.set()
         for each in asked:
             each.result(PATIENCE_SECONDS)
-    assert len(desk.seen) == 64
+    assert len(dispatcher.seen) == 64

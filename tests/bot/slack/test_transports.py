@@ -1,4 +1,4 @@
-"""What people do in Slack reaches the desk, and its replies reach them alone."""
+"""What people do in Slack reaches the dispatcher, and its replies reach them alone."""
 
 from dataclasses import replace
 from functools import partial
@@ -11,10 +11,10 @@ from bot.slack.card import Button, Card, Reply
 from bot.slack.receiving.transports import Transport
 from playground.slack.people import Message
 from tests.bot.slack.conftest import Open
-from tests.bot.slack.desks import (
+from tests.bot.slack.dispatchers import (
     COMMANDS,
-    Desk,
     Gate,
+    RecordingDispatcher,
     by_sockets,
     client_of,
     say,
@@ -29,10 +29,10 @@ def shown(slack: Served, user: str = "U0ALICE", channel: str = "C0TEAMA") -> lis
 
 
 def test_a_command_is_answered_in_place(slack: Served, opened: Open) -> None:
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list --all"))
-    [incoming] = desk.seen
+    [incoming] = dispatcher.seen
     assert incoming.trigger_id is not None
     assert (incoming.kind, incoming.command, incoming.words) == ("command", "train", "list --all")
     assert (incoming.workspace_id, incoming.person) == ("T0QM", "U0ALICE")
@@ -47,27 +47,27 @@ def test_people_count_as_waiting_until_acknowledged(slack: Served, opened: Open)
     waiting: list[int] = []
 
     def answer(_incoming: object) -> Reply:
-        waiting.append(desk.gate._in_progress)
+        waiting.append(dispatcher.gate._in_progress)
         return say("Done.")
 
-    desk = Desk(reply=answer)
-    with opened(desk):
+    dispatcher = RecordingDispatcher(reply=answer)
+    with opened(dispatcher):
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
-        wait_until(lambda: not desk.gate._in_progress)
+        wait_until(lambda: not dispatcher.gate._in_progress)
     assert waiting == [1]
 
 
 def test_channels_shared_outside_are_heard_of(slack: Served, opened: Open) -> None:
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         for is_shared in (True, False):
             slack.call(partial(slack.workspace.share, "C0TEAMA", is_shared=is_shared))
-        slack.until(lambda: desk.channels == ["C0TEAMA", "C0TEAMA"])
-    assert desk.seen == []
+        slack.until(lambda: dispatcher.channels == ["C0TEAMA", "C0TEAMA"])
+    assert dispatcher.seen == []
 
 
 def test_a_reply_may_be_silence(slack: Served, opened: Open) -> None:
-    with opened(Desk(reply=lambda _incoming: None)):
+    with opened(RecordingDispatcher(reply=lambda _incoming: None)):
         assert slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list")) == []
 
 
@@ -75,34 +75,34 @@ def test_a_click_is_answered_to_that_person(slack: Served, opened: Open) -> None
     card = Card(title="Run lane", buttons=(Button("train.stop", "Stop", "lane"),))
 
     def answer(_incoming: object) -> Reply:
-        return Reply(card=card) if len(desk.seen) == 1 else say("Stopping lane.")
+        return Reply(card=card) if len(dispatcher.seen) == 1 else say("Stopping lane.")
 
-    desk = Desk(reply=answer)
-    with opened(desk):
+    dispatcher = RecordingDispatcher(reply=answer)
+    with opened(dispatcher):
         [receipt] = slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
         slack.act(slack.workspace.click("U0ALICE", receipt, "Stop"))
         slack.until(lambda: len(slack.texts("U0ALICE", "C0TEAMA")) == 2)
     assert shown(slack)[1] == "Stopping lane."
     assert shown(slack, "U0CAROL") == []
-    click = desk.seen[1]
+    click = dispatcher.seen[1]
     assert (click.kind, click.command, click.value) == ("button", "train.stop", "lane")
     assert (click.person, click.channel) == ("U0ALICE", "C0TEAMA")
     assert click.message_ts == receipt.ts
 
 
 def test_a_mention_is_answered_in_its_thread(slack: Served, opened: Open) -> None:
-    desk = Desk()
+    dispatcher = RecordingDispatcher()
     workspace = slack.workspace
-    with opened(desk):
+    with opened(dispatcher):
         parent = slack.act(workspace.mention("U0ALICE", "C0TEAMA", "train list"))
         [first] = slack.until(lambda: private(slack))
         slack.act(workspace.mention("U0ALICE", "C0TEAMA", "train why lane", parent.ts))
         second = slack.until(lambda: private(slack)[1:])[0]
     assert (first.viewer, first.thread_ts) == ("U0ALICE", None)
     assert (second.viewer, second.thread_ts) == ("U0ALICE", parent.ts)
-    assert [each.words for each in desk.seen] == ["train list", "train why lane"]
-    assert [each.kind for each in desk.seen] == ["mention", "mention"]
-    assert desk.seen[1].thread_ts == parent.ts
+    assert [each.words for each in dispatcher.seen] == ["train list", "train why lane"]
+    assert [each.kind for each in dispatcher.seen] == ["mention", "mention"]
+    assert dispatcher.seen[1].thread_ts == parent.ts
 
 
 def private(slack: Served) -> list[Message]:
@@ -110,75 +110,81 @@ def private(slack: Served) -> list[Message]:
 
 
 def test_direct_messages_need_no_mention(slack: Served, opened: Open) -> None:
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         slack.act(
             slack.workspace.mention("U0ALICE", slack.workspace.im("U0ALICE").id, "train list")
         )
-        slack.until(lambda: desk.seen)
-    assert desk.seen[0].words == "train list"
+        slack.until(lambda: dispatcher.seen)
+    assert dispatcher.seen[0].words == "train list"
 
 
 def test_a_direct_message_is_heard_once(slack: Served, opened: Open) -> None:
     slack.workspace.faults.mentions_in_direct_messages = True
-    place, desk = slack.workspace.im("U0ALICE").id, Desk(reply=lambda _incoming: None)
-    with opened(desk):
+    place, dispatcher = (
+        slack.workspace.im("U0ALICE").id,
+        RecordingDispatcher(reply=lambda _incoming: None),
+    )
+    with opened(dispatcher):
         slack.act(slack.workspace.mention("U0ALICE", place, "@quartermaster train list"))
-        settled(slack, desk)
-    assert [each.words for each in desk.seen] == ["train list"]
+        settled(slack, dispatcher)
+    assert [each.words for each in dispatcher.seen] == ["train list"]
 
 
 def test_edits_are_not_heard_again(slack: Served, opened: Open) -> None:
-    desk, workspace = Desk(reply=lambda _incoming: None), slack.workspace
-    with opened(desk):
+    dispatcher, workspace = RecordingDispatcher(reply=lambda _incoming: None), slack.workspace
+    with opened(dispatcher):
         for channel in ("C0TEAMA", workspace.im("U0ALICE").id):
             message = slack.act(workspace.mention("U0ALICE", channel, "train stop lane"))
             slack.act(workspace.rewrite("U0ALICE", message, "train stop boat"))
-        settled(slack, desk)
-    assert [each.words for each in desk.seen] == ["train stop lane"] * 2
+        settled(slack, dispatcher)
+    assert [each.words for each in dispatcher.seen] == ["train stop lane"] * 2
 
 
 def test_the_bot_does_not_hear_itself(slack: Served, opened: Open) -> None:
-    place, desk = slack.workspace.im("U0ALICE").id, Desk(reply=lambda _incoming: None)
-    with opened(desk):
+    place, dispatcher = (
+        slack.workspace.im("U0ALICE").id,
+        RecordingDispatcher(reply=lambda _incoming: None),
+    )
+    with opened(dispatcher):
         ts = slack.bot.chat_postMessage(channel=place, text="train list")["ts"]
         slack.bot.chat_update(channel=place, ts=ts, text="train list again")
         slack.act(slack.workspace.mention("U0ALICE", place, "train why"))
-        settled(slack, desk)
-    assert [each.words for each in desk.seen] == ["train why"]
+        settled(slack, dispatcher)
+    assert [each.words for each in dispatcher.seen] == ["train why"]
 
 
-def settled(slack: Served, desk: Desk) -> None:
-    slack.until(lambda: desk.seen and slack.workspace.courier.is_idle)
+def settled(slack: Served, dispatcher: RecordingDispatcher) -> None:
+    slack.until(lambda: dispatcher.seen and slack.workspace.courier.is_idle)
 
 
 def test_other_events_are_taken_and_ignored(slack: Served, opened: Open) -> None:
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         slack.act(slack.workspace.open_home("U0ALICE"))
         slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", "train list"))
-        slack.until(lambda: desk.seen and not slack.workspace.courier._tasks)
-    assert [incoming.words for incoming in desk.seen] == ["train list"]
+        slack.until(lambda: dispatcher.seen and not slack.workspace.courier._tasks)
+    assert [incoming.words for incoming in dispatcher.seen] == ["train list"]
 
 
 def test_each_delivery_of_an_event_names_itself(slack: Served, opened: Open) -> None:
     slack.workspace.faults.doubled = True
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", "train list"))
-        slack.until(lambda: len(desk.seen) == 2)
-    first, second = desk.seen
+        slack.until(lambda: len(dispatcher.seen) == 2)
+    first, second = dispatcher.seen
     assert first.delivery == second.delivery
     assert (first.doubted, second.doubted) == (False, True)
 
 
 def test_a_command_delivered_twice_names_itself(slack: Served, opened: Open) -> None:
     slack.workspace.faults.doubled = True
-    desk = Desk()
-    with opened(desk):
+    dispatcher = RecordingDispatcher()
+    with opened(dispatcher):
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
-    assert len({incoming.delivery for incoming in desk.seen}) == 1
-    assert len(desk.seen) == 2
+    assert len({incoming.delivery for incoming in dispatcher.seen}) == 1
+    assert len(dispatcher.seen) == 2
 
 
 def test_what_is_looked_up_follows_later(slack: Served, opened: Open) -> None:
@@ -188,8 +194,8 @@ def test_what_is_looked_up_follows_later(slack: Served, opened: Open) -> None:
         gate.wait()
         return say("epoch 3")
 
-    desk = Desk(reply=lambda _: replace(say("Looking."), later=look_up))
-    with opened(desk) as transport:
+    dispatcher = RecordingDispatcher(reply=lambda _: replace(say("Looking."), later=look_up))
+    with opened(dispatcher) as transport:
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         assert shown(slack) == ["Looking."]
         assert not transport.is_quiet
@@ -204,8 +210,8 @@ def test_too_many_look_ups_are_told_so(slack: Served) -> None:
         gate.wait()
         return Reply()
 
-    desk = Desk(reply=lambda _: Reply(later=look_up))
-    with by_sockets(slack, desk):
+    dispatcher = RecordingDispatcher(reply=lambda _: Reply(later=look_up))
+    with by_sockets(slack, dispatcher):
         for _ in range(64):
             slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         assert shown(slack) == []
@@ -221,7 +227,7 @@ def test_undeliverable_answers_change_nothing(slack: Served, opened: Open) -> No
         gate.wait()
         return say("too late")
 
-    with opened(Desk(reply=lambda _: Reply(later=look_up))):
+    with opened(RecordingDispatcher(reply=lambda _: Reply(later=look_up))):
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         slack.workspace.response_urls._given.clear()
         gate.opened.set()
@@ -233,5 +239,5 @@ def test_transports_name_the_missing_secret(slack: Served) -> None:
     for transport, missing in (("socket", "SLACK_APP_TOKEN"), ("http", "SLACK_SIGNING_SECRET")):
         settings = settings_for(slack, transport=transport)
         with pytest.raises(ConfigurationError) as caught:
-            Transport(settings, none, client_of(slack), Desk(), COMMANDS)
+            Transport(settings, none, client_of(slack), RecordingDispatcher(), COMMANDS)
         assert missing in caught.value.hint

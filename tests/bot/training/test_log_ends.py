@@ -8,7 +8,7 @@ from bot.training.logs.reads import LogWish
 from playground.cluster.control.training import Line, Training
 from playground.cluster.objects.kinds import POD, Kind, Object
 from tests.bot.training.rig import IMAGE, Rig
-from tests.bot.training.test_strangers import theirs
+from tests.bot.training.test_external import theirs
 
 BAR = "{done:>3}%|{bar:<50}| {done}/100 [00:01<00:08, 5.11it/s, loss={loss:.3f}]\r"
 TRACEBACK = (
@@ -83,9 +83,9 @@ def test_a_sidecar_hides_neither_log_nor_end(rig: Rig) -> None:
 def test_logs_of_others_are_read_beside_sidecars(rig: Rig) -> None:
     with_sidecars(rig)
     theirs(rig)
-    found = rig.service.find_stranger("team-a", "notebook")
+    found = rig.service.find_external("team-a", "notebook")
     assert found is not None
-    tail = rig.reads.stranger_log_tail("default", found, LogWish(1))
+    tail = rig.reads.external_log_tail("default", found, LogWish(1))
     assert (tail.trouble, tail.lines) == (
         "",
         ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),

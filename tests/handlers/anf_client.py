@@ -1,4 +1,4 @@
-"""An office that can ask Azure, where the volumes of two teams are."""
+"""A bot that can ask Azure, where the volumes of two teams are."""
 
 import re
 from collections.abc import Iterator
@@ -11,36 +11,36 @@ from playground.arm.estate import GIB, SUBSCRIPTION, Volume
 from playground.arm.trident import Wanted, export, provision, storage_class
 from playground.cluster.cluster import Cluster
 from tests.arm import Arm, served
-from tests.handlers.office import Office, opened
+from tests.handlers.command_client import CommandClient, opened
 from tests.playground.cluster.served import Runner, Served
 
 PRICES = "{Standard: 0.15, Premium: 0.29}"
 
 
 @dataclass(frozen=True)
-class Desk:
-    """An office that can ask Azure."""
+class AnfClient:
+    """A bot that can ask Azure, the Azure, and the cluster."""
 
-    office: Office
+    client: CommandClient
     arm: Arm
     world: Cluster
 
     def says(self, person: str, channel: str, text: str) -> str:
         """What is told at once."""
-        return self.office.says(person, channel, text)
+        return self.client.says(person, channel, text)
 
     def learns(self, person: str, channel: str, words: str) -> str:
         """What follows."""
-        incoming = self.office.incoming(person, channel, command="anf", words=words)
-        reply = self.office.application.desk.answer(incoming)
+        incoming = self.client.incoming(person, channel, command="anf", words=words)
+        reply = self.client.application.dispatcher.answer(incoming)
         assert reply is not None
         assert reply.later is not None, as_text(reply)
         return as_text(reply.later())
 
     def button(self, person: str, channel: str, words: str) -> str:
         """The value of the button that follows."""
-        incoming = self.office.incoming(person, channel, command="anf", words=words)
-        reply = self.office.application.desk.answer(incoming)
+        incoming = self.client.incoming(person, channel, command="anf", words=words)
+        reply = self.client.application.dispatcher.answer(incoming)
         assert reply is not None
         assert reply.later is not None
         card = reply.later().card
@@ -59,7 +59,7 @@ def settings(arm: Arm) -> str:
 
 
 @pytest.fixture(scope="module")
-def opened_desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[Desk]:
+def opened_client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[AnfClient]:
     """One for all of these tests, which only look: opening it takes longer than any of them."""
     folder = tmp_path_factory.mktemp("anf")
     with (
@@ -70,17 +70,17 @@ def opened_desk(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Ite
         for key, value in arm.identity.items():
             patch.setenv(key, value)
         _arrange(world.cluster, arm)
-        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as office:
-            yield Desk(office, arm, world.cluster)
+        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as client:
+            yield AnfClient(client, arm, world.cluster)
 
 
 @pytest.fixture
-def desk(opened_desk: Desk) -> Iterator[Desk]:
+def client(opened_client: AnfClient) -> Iterator[AnfClient]:
     """As it was at first, whatever other tests did to the volumes."""
-    arm = opened_desk.arm
+    arm = opened_client.arm
     there = [(each, each.pool) for each in arm.estate.volumes]
     arm.ledger.requests.clear()
-    yield opened_desk
+    yield opened_client
     arm.estate.volumes = [each for each, _ in there]
     for volume, pool in there:
         volume.pool = pool

@@ -33,8 +33,8 @@ from playground.ledger import Fault
 from playground.slack import payloads
 from playground.slack.people import BOT_USER, Message
 from tests.fuzz.acts import CANARY
-from tests.handlers.office import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, _meet_everybody
-from tests.machine.desk import Bot, KilledError
+from tests.handlers.command_client import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, _meet_everybody
+from tests.machine.bot import Bot, KilledError
 from tests.machine.installation import cache_dataset, write_settings
 from tests.machine.outside import BASE, Outside
 from tests.playground.cluster.served import BOT_TOKEN, PATIENCE_SECONDS, Runner, Served
@@ -62,7 +62,7 @@ CARDS_LATE = 4  # times 31 s: a card that has just been edited is not edited aga
 PAUSE = Event()  # never set: watches need a moment to see what has changed
 
 
-class Desk(RuleBasedStateMachine):
+class BotMachine(RuleBasedStateMachine):
     """One installation with everything round it, for as long as one example takes."""
 
     template: Path
@@ -376,9 +376,9 @@ def _now() -> Arrival:
 def test_what_must_never_happen_never_does(
     request: pytest.FixtureRequest, template: Path, runner: Runner, stage: Stage
 ) -> None:
-    Desk.template, Desk.runner, Desk.stage = template, runner, stage
+    BotMachine.template, BotMachine.runner, BotMachine.stage = template, runner, stage
     run_state_machine_as_test(
-        Desk,
+        BotMachine,
         settings=settings(
             max_examples=machine_examples(request.config),
             stateful_step_count=STEPS,

@@ -1,4 +1,4 @@
-"""The whole application without Slack and without threads, for asking its desk."""
+"""The whole application without Slack and without threads, asked directly."""
 
 import itertools
 import time
@@ -57,8 +57,8 @@ datasets:
 """
 
 
-class Office:
-    """Asks the desk as a person would, in words."""
+class CommandClient:
+    """Sends commands and clicks to the bot as a person would, and reads its answers as text."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -76,7 +76,7 @@ class Office:
 
     def answer(self, incoming: Incoming) -> str:
         """The reply as text, empty where there is none."""
-        reply = self.application.desk.answer(incoming)
+        reply = self.application.dispatcher.answer(incoming)
         return as_text(reply) if reply else ""
 
     def incoming(self, person: str, channel: str, **how: str) -> Incoming:
@@ -100,11 +100,11 @@ class Office:
         )
 
 
-def question(office: Office, text: str) -> str:
+def question(client: CommandClient, text: str) -> str:
     """What the button says that asks Alice whether she meant to repeat a command."""
     name, _, words = text.removeprefix("/").partition(" ")
-    reply = office.application.desk.answer(
-        office.incoming(ALICE, TEAM_A, command=name, words=words)
+    reply = client.application.dispatcher.answer(
+        client.incoming(ALICE, TEAM_A, command=name, words=words)
     )
     assert reply is not None
     (button,) = reply.buttons
@@ -114,8 +114,8 @@ def question(office: Office, text: str) -> str:
 @contextmanager
 def opened(
     folder: Path, url: str, served: Served, more: str = "", engine: str = "kueue"
-) -> Iterator[Office]:
-    """An office on a fresh database that sees the cluster of the story; `more` are settings."""
+) -> Iterator[CommandClient]:
+    """An client on a fresh database that sees the cluster of the story; `more` are settings."""
     served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
     path = folder / "quartermaster.yaml"
     known = SETTINGS.replace("engine: kueue", f"engine: {engine}")
@@ -128,7 +128,7 @@ def opened(
     try:
         application.start_watching()
         eventually(lambda: all(each.view.synced for each in application.clusters.values()))
-        yield Office(application)
+        yield CommandClient(application)
     finally:
         application.close()
 

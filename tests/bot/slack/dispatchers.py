@@ -1,4 +1,4 @@
-"""Desks that say what a test wants, in front of a real transport and a strict Slack."""
+"""Dispatchers that answer what a test wants, in front of a real transport and a strict Slack."""
 
 import asyncio
 import threading
@@ -44,8 +44,8 @@ def say(text: str) -> Reply:
 
 
 @dataclass
-class Desk:
-    """Remembers what came in and answers with what `reply` makes of it."""
+class RecordingDispatcher:
+    """Remembers requests and answers with what `reply` makes of it."""
 
     reply: Callable[[Incoming], Reply | None] = field(
         default=lambda incoming: say(f"You said {incoming.words!r}.")
@@ -90,9 +90,9 @@ def client_of(slack: Served) -> SlackClient:
 
 
 @contextmanager
-def by_sockets(slack: Served, desk: Desk) -> Iterator[Transport]:
-    """The desk behind Socket Mode, until the block ends."""
-    transport = _transport(slack, desk, settings_for(slack))
+def by_sockets(slack: Served, dispatcher: RecordingDispatcher) -> Iterator[Transport]:
+    """The dispatcher behind Socket Mode, until the block ends."""
+    transport = _transport(slack, dispatcher, settings_for(slack))
     transport.start()
     try:
         slack.until(lambda: len(slack.workspace.sockets.open) == 2)
@@ -103,10 +103,10 @@ def by_sockets(slack: Served, desk: Desk) -> Iterator[Transport]:
 
 
 @contextmanager
-def by_http(slack: Served, desk: Desk, port: int) -> Iterator[Transport]:
-    """The desk behind signed requests to the bot's own server, until the block ends."""
+def by_http(slack: Served, dispatcher: RecordingDispatcher, port: int) -> Iterator[Transport]:
+    """The dispatcher behind signed requests to the bot's own server, until the block ends."""
     settings = settings_for(slack, transport="http")
-    transport = _transport(slack, desk, settings)
+    transport = _transport(slack, dispatcher, settings)
     server = Server(application(Pages(ready={}, slack=transport.asgi)), f"127.0.0.1:{port}")
     transport.start()
     server.start()
@@ -119,9 +119,9 @@ def by_http(slack: Served, desk: Desk, port: int) -> Iterator[Transport]:
         transport.stop()
 
 
-def _transport(slack: Served, desk: Desk, settings: Settings) -> Transport:
-    secrets, foreground = secrets_of(slack), desk.gate.foreground
-    return Transport(settings, secrets, client_of(slack), desk, COMMANDS, foreground)
+def _transport(slack: Served, dispatcher: RecordingDispatcher, settings: Settings) -> Transport:
+    secrets, foreground = secrets_of(slack), dispatcher.gate.foreground
+    return Transport(settings, secrets, client_of(slack), dispatcher, COMMANDS, foreground)
 
 
 @dataclass

@@ -24,10 +24,10 @@ def theirs(rig: Rig, name: str = "notebook", **labels: str) -> None:
 
 def stop(rig: Rig, person: str = ERIN, **more: Any) -> str:
     by, now = rig.caller(person), rig.clock.now()
-    found = rig.service.find_stranger("team-a", "notebook")
+    found = rig.service.find_external("team-a", "notebook")
     assert found is not None
-    stranger = replace(found, **more)
-    return rig.do(lambda session: rig.service.stop_stranger(session, by, stranger, now)).id
+    external = replace(found, **more)
+    return rig.do(lambda session: rig.service.stop_external(session, by, external, now)).id
 
 
 def test_work_started_elsewhere_is_seen(rig: Rig) -> None:
@@ -35,7 +35,7 @@ def test_work_started_elsewhere_is_seen(rig: Rig) -> None:
     theirs(rig, owner="erin")
     theirs(rig, "other")
     theirs(rig, "copy", **{"quartermaster.dev/run": "x", "quartermaster.dev/installation": "y"})
-    found = rig.service.strangers("team-a")
+    found = rig.service.external("team-a")
     assert [
         (each.name, each.kind, each.owner, int(each.gpus), each.is_admitted) for each in found
     ] == [
@@ -45,12 +45,12 @@ def test_work_started_elsewhere_is_seen(rig: Rig) -> None:
     ]
 
 
-def test_our_own_runs_are_no_strangers(rig: Rig) -> None:
+def test_our_own_runs_are_not_external(rig: Rig) -> None:
     rig.submit()
     rig.pass_time(seconds=5)
     labels = rig.world.list("jobs", "team-a")[0]["metadata"]["labels"]
     assert labels["quartermaster.dev/installation"] == INSTALLATION
-    assert rig.service.strangers("team-a") == []
+    assert rig.service.external("team-a") == []
 
 
 def test_what_a_queue_holds_is_of_now(rig: Rig) -> None:
@@ -58,10 +58,10 @@ def test_what_a_queue_holds_is_of_now(rig: Rig) -> None:
     for start in (lambda: None, rig.submit, lambda: theirs(rig), lambda: theirs(rig, "other")):
         start()
         rig.pass_time(seconds=5)
-        found.append([each.name for each in rig.service.strangers("team-a")])
+        found.append([each.name for each in rig.service.external("team-a")])
     rig.world.delete("jobs", "notebook", "team-a")
     rig.pass_time(seconds=5)
-    found.append([each.name for each in rig.service.strangers("team-a")])
+    found.append([each.name for each in rig.service.external("team-a")])
     assert found == [[], [], ["notebook"], ["notebook", "other"], ["other"]]
 
 
@@ -145,13 +145,13 @@ def test_a_lost_answer_stops_it_once(rig: Rig, fault: Fault) -> None:
 
 def test_logs_of_others_are_read_live(rig: Rig) -> None:
     theirs(rig)
-    found = rig.service.find_stranger("team-a", "notebook")
+    found = rig.service.find_external("team-a", "notebook")
     assert found is not None
-    tail = rig.reads.stranger_log_tail("default", found, LogWish(1))
+    tail = rig.reads.external_log_tail("default", found, LogWish(1))
     assert (tail.lines, tail.kept_at) == (
         ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),
         None,
     )
     rig.world.delete("jobs", "notebook", "team-a")
     rig.pass_time(seconds=60)
-    assert rig.reads.stranger_log_tail("default", found, LogWish(1)) == LogTail(None)
+    assert rig.reads.external_log_tail("default", found, LogWish(1)) == LogTail(None)

@@ -62,9 +62,9 @@ class Bot:
         self._start()
 
     def answer(self, incoming: Incoming) -> Reply | None:
-        """What the desk says; KilledError when it died of it."""
+        """What the dispatcher answers; KilledError when it died of it."""
         self._keep_time()
-        return self.app.desk.answer(incoming)
+        return self.app.dispatcher.answer(incoming)
 
     def work(self) -> int:
         """One pass of everything that waits to be done; how much was."""
