@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from bot.threads import EssentialThread, Workers, troubles
-from tests.bot.slack.dispatchers import Gate, wait_until
+from tests.bot.slack.receiving.dispatchers import Gate, wait_until
 
 
 def endless(make_pass: Callable[[], object], **limits: float) -> EssentialThread:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from playground.cluster.kai_story import ABOVE, PRIORITIES, queue
 from playground.cluster.objects import schemas
 from playground.cluster.story import GPU, TEAMS
-from tests.bot.quotas.kai_objects import unplaced
+from tests.bot.quotas.engines.kai_objects import unplaced
 from tests.cluster.api import Api, Object, wait_for
 from tests.cluster.site import JOBS, Site
 

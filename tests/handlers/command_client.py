@@ -16,7 +16,7 @@ from bot.people.people import Person
 from bot.quotas.engines.opening import follow
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
-from tests.bot.cluster.api_server import PATIENCE_SECONDS, eventually
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS, eventually
 from tests.playground.cluster.served import BOT_TOKEN, Served
 
 ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"

@@ -25,7 +25,7 @@ from playground.arm.trident import CLASS, DRIVER
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
 from playground.cluster.story import snapshot_class
 from tests.arm import Arm, served
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.handlers import anf_client
 from tests.handlers.command_client import ALICE, DATASETS, TEAM_A, CommandClient, opened

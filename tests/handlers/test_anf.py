@@ -4,7 +4,7 @@ import pytest
 
 from bot.cluster.resources import PVCS
 from playground.ledger import Fault
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.handlers.anf_client import AnfClient, client, opened_client
 from tests.handlers.command_client import (
     ALICE,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from playground.cluster.story import training_job
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.handlers.command_client import (
     ALICE,
     BOB,

@@ -12,7 +12,7 @@ from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
 from playground.cluster.cluster import Cluster
 from playground.cluster.objects.kinds import VOLUME_SNAPSHOT
 from playground.cluster.story import claim, snapshot_class, storage_class
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.handlers.command_client import (
     ALICE,
     APPROVALS,

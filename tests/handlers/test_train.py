@@ -11,7 +11,7 @@ from bot.reconcile.loop import Loop
 from bot.slack.text import as_text
 from bot.training.tables import Run
 from playground.cluster.story import training_job
-from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 from tests.handlers.command_client import ALICE, BOB, CAROL, ERIN, TEAM_A, TEAM_B, CommandClient
 from tests.playground.cluster.served import Served
 

@@ -16,7 +16,7 @@ from bot.datasets.tables import Dataset, Version
 from bot.training.offers import service
 from bot.training.tables import Run, RunOffer
 from playground.cluster.story import storage_class
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.bot.datasets.caches.rows import DIGEST, add_cache, add_dataset, add_version
 from tests.handlers.command_client import ALICE, BOB, ERIN, TEAM_A, TEAM_B, CommandClient, opened
 from tests.handlers.test_dataset_caches import SETTINGS

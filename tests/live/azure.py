@@ -41,7 +41,7 @@ from bot.volumes.matching import Claimed, named_by
 from bot.volumes.operations import Operations
 from bot.volumes.resources import AnfVolume, Pool, PoolPlace, VolumePlace, is_settled
 from tests.bot.quotas.people import START, TEAM_A, meet
-from tests.bot.volumes.test_reads import KUBECONFIG
+from tests.bot.volumes.pools.test_reads import KUBECONFIG
 
 T = TypeVar("T")
 LEAD, CLAIM, PATIENCE = "U0ALICE", "live", timedelta(minutes=40)

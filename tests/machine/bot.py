@@ -23,7 +23,7 @@ from bot.slack.card import Reply
 from bot.slack.client import SlackClient
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.sending.sender import Sender
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.playground.cluster.served import Served
 from tests.playground.slack.served import Served as SlackServed
 

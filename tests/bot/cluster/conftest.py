@@ -7,9 +7,9 @@ import pytest
 
 from bot.cluster.api.client import Client
 from bot.cluster.api.connection import Connection, Timeouts
-from tests.bot.cluster.api_server import ApiServer, serving, write_kubeconfig
+from tests.bot.cluster.api.api_server import ApiServer, serving, write_kubeconfig
 
-pytest.register_assert_rewrite("tests.bot.cluster.watching")  # its asserts show values too
+pytest.register_assert_rewrite("tests.bot.cluster.api.watching")  # its asserts show values too
 
 PATIENT = Timeouts(connect=30.0, read=30.0, whole=60.0, renewals_apart=0.0)
 """Longer than any machine is busy; HASTY is for servers that never answer."""

@@ -29,7 +29,7 @@ from bot.quotas.engines.opening import watched_with
 from playground.clock import VirtualClock
 from playground.cluster.cluster import Cluster as World
 from playground.cluster.story import story_cluster
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 
 GPU = "nvidia.com/gpu"
 TOKEN = "the-bot"  # noqa: S105 - opens nothing but a test's own server

@@ -12,7 +12,7 @@ from bot.cluster.resources import CLUSTER_QUEUES, JOBS, NODES, PODS
 from bot.cluster.view import Change
 from bot.errors import ClusterError
 from bot.quotas.engines.opening import watched_with
-from tests.bot.cluster.api_server import (
+from tests.bot.cluster.api.api_server import (
     PATIENCE_SECONDS,
     ApiServer,
     Asked,
@@ -24,7 +24,7 @@ from tests.bot.cluster.api_server import (
     status,
     thing,
 )
-from tests.bot.cluster.watching import FAST
+from tests.bot.cluster.api.watching import FAST
 
 WATCHED = watched_with("kueue")
 

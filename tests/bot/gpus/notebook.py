@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.gpus.amounts import Amounts
 from tests.bot.gpus.rig import Sampled
-from tests.bot.training.notebooks import NOTEBOOK
+from tests.bot.training.sessions.notebooks import NOTEBOOK
 from tests.prometheus import Scraped
 
 USED, FREE = "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"

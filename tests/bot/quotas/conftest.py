@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.database.database import Database
-from tests.bot.cluster.api_server import serving
+from tests.bot.cluster.api.api_server import serving
 from tests.bot.quotas.rig import Rig
 from tests.databases import create_tables
 

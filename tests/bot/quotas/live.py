@@ -35,7 +35,7 @@ from playground.cluster.cluster import Cluster as PlaygroundCluster
 from playground.cluster.story import story_cluster
 from playground.ledger import Ledger
 from playground.settings import rights
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.bot.quotas.people import ALICE, APPROVE, CAROL, DAY, caller, meet, settings
 from tests.bot.quotas.queue_server import Stopped
 from tests.databases import create_tables

@@ -14,7 +14,7 @@ from bot.quotas.engines.standing import Item
 from playground.cluster.kueue.queue_rules import queue_causes
 from playground.cluster.objects.errors import ApiError, denied
 from playground.cluster.objects.patches import json_patch
-from tests.bot.cluster.api_server import ApiServer, Asked, Wire, status
+from tests.bot.cluster.api.api_server import ApiServer, Asked, Wire, status
 
 Object = dict[str, Any]
 

@@ -43,7 +43,7 @@ from bot.reconcile.loop import Loop
 from bot.slack.card import Card
 from bot.slack.grammar.parameters import Amount
 from bot.slack.messages import Message
-from tests.bot.cluster.api_server import ApiServer, write_kubeconfig
+from tests.bot.cluster.api.api_server import ApiServer, write_kubeconfig
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.quotas.people import (
     ALICE,

@@ -7,7 +7,7 @@ import pytest
 
 from bot.quotas.tables import OverridePhase
 from playground.cluster.story import training_job
-from tests.bot.cluster.api_server import eventually
+from tests.bot.cluster.api.api_server import eventually
 from tests.bot.quotas.live import Live, serving_story
 from tests.bot.quotas.people import DAY
 

@@ -15,7 +15,7 @@ from bot.reconcile import due
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import Due
 from bot.reconcile.loop import Loop
-from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 from tests.bot.odd_clock import OddClock
 
 

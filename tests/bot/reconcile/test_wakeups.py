@@ -9,7 +9,7 @@ from bot.cluster.view import Change
 from bot.database.database import Database
 from bot.reconcile.due import Due
 from bot.reconcile.wakeups import Wakeup, Wakeups
-from tests.bot.cluster.api_server import PATIENCE_SECONDS
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 from tests.bot.odd_clock import OddClock
 
 CHANGE = Change("default", resources.JOBS, "modified", None)

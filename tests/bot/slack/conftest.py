@@ -8,8 +8,8 @@ import pytest
 
 from bot.slack.receiving.transports import Transport
 from playground.loopback import reserved_port
-from tests.bot.slack.dispatchers import RecordingDispatcher, by_http, by_sockets
-from tests.bot.slack.senders import SenderRig, sender_rig
+from tests.bot.slack.receiving.dispatchers import RecordingDispatcher, by_http, by_sockets
+from tests.bot.slack.sending.senders import SenderRig, sender_rig
 from tests.playground.slack.conftest import slack, stage
 from tests.playground.slack.served import Served, Stage
 

@@ -9,7 +9,7 @@ from bot.errors import ChatError
 from bot.slack.client import Conversation, Destination, Draft, Identity, MessageRef, SlackClient
 from playground.ledger import Fault
 from playground.slack.faults import Down
-from tests.bot.slack.dispatchers import client_of
+from tests.bot.slack.receiving.dispatchers import client_of
 from tests.playground.slack.served import Served
 
 TEAM_A = Destination("C0TEAMA")

@@ -11,8 +11,8 @@ from bot.slack.filing import LONGEST_CODE, LONGEST_DOCUMENT, Filing
 from bot.slack.markup import plain
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
-from tests.bot.slack.dispatchers import RecordingDispatcher
-from tests.bot.slack.senders import SenderRig
+from tests.bot.slack.receiving.dispatchers import RecordingDispatcher
+from tests.bot.slack.sending.senders import SenderRig
 
 LOG = AsFile("lane.log", "Use a smaller `--tail`.")
 CSV = AsFile("report.csv", "Ask for fewer days.")

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from bot.slack.messages import forget
-from tests.bot.slack.senders import WHEN, SenderRig
+from tests.bot.slack.sending.senders import WHEN, SenderRig
 
 
 def purposes(post: SenderRig) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.ground import Outside
-from tests.bot.snapshots.in_place import InPlace
+from tests.bot.snapshots.reverts.in_place import InPlace
 from tests.bot.snapshots.rig import Rig
 
 

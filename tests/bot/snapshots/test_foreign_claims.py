@@ -8,9 +8,9 @@ from bot.cluster import labels
 from bot.errors import UserError
 from bot.snapshots.tables import SnapshotPhase
 from tests.bot.ground import INSTALLATION
-from tests.bot.snapshots.in_place import RESULTS, InPlace
+from tests.bot.snapshots.reverts.in_place import RESULTS, InPlace
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, Rig
-from tests.bot.snapshots.test_schedules import schedule
+from tests.bot.snapshots.schedules.test_schedules import schedule
 
 OF_TEAM_B = {labels.INSTALLATION: INSTALLATION, labels.RUN: "r1", labels.TEAM: "team-b"}
 OF_A_CACHE = {labels.INSTALLATION: INSTALLATION, labels.DATASET_SHARE: "s1"}

@@ -9,8 +9,8 @@ from bot.database.database import Database
 from bot.volumes.anf import NetAppFiles
 from tests.arm import Arm
 from tests.bot.ground import Outside
-from tests.bot.volumes.growths import Growing
-from tests.bot.volumes.repairs import Workshop
+from tests.bot.volumes.growths.growing import Growing
+from tests.bot.volumes.repairs.repairing import Workshop
 from tests.bot.volumes.rig import Rig
 from tests.bot.volumes.settings import settings_for
 

@@ -11,8 +11,8 @@ from bot.errors import ConflictError
 from bot.people.access import Caller
 from bot.volumes.growths.tables import Growth
 from tests.bot.ground import CAROL, ERIN
-from tests.bot.volumes.growths import Growing
-from tests.bot.volumes.repairs import Workshop
+from tests.bot.volumes.growths.growing import Growing
+from tests.bot.volumes.repairs.repairing import Workshop
 from tests.bot.volumes.rig import CLAIM
 from tests.databases import ON_BOTH
 

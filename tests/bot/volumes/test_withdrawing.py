@@ -9,8 +9,8 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.volumes.growths.tables import GrowthPhase as Grown
 from bot.volumes.repairs.tables import RepairPhase as Repaired
 from tests.bot.ground import BOB, CAROL, ERIN, TEAM_A, TEAM_B
-from tests.bot.volumes.growths import Growing
-from tests.bot.volumes.repairs import APPROVE, Workshop
+from tests.bot.volumes.growths.growing import Growing
+from tests.bot.volumes.repairs.repairing import APPROVE, Workshop
 
 
 def waiting(growing: Growing) -> str:

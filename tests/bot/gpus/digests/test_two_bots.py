@@ -14,8 +14,8 @@ from bot.slack.sending.sender import Sender
 from playground.ledger import Fault
 from tests.bot.gpus.digests.telling import DAY, NEXT, NOW, SECTIONS, Telling
 from tests.bot.gpus.digests.test_digests import a_day
-from tests.bot.slack.dispatchers import client_of, settings_for
-from tests.bot.slack.senders import Time, TimedClock, TimedDatabase
+from tests.bot.slack.receiving.dispatchers import client_of, settings_for
+from tests.bot.slack.sending.senders import Time, TimedClock, TimedDatabase
 from tests.playground.slack.served import Served, Stage
 
 UPLOAD = "files.getUploadURLExternal"

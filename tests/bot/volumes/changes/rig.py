@@ -45,7 +45,7 @@ from bot.volumes.matching import Claimed, named_by
 from playground.arm.estate import GIB, SUBSCRIPTION, TIB, Pool, Volume
 from tests.arm import Arm
 from tests.bot.quotas.people import FrozenClock
-from tests.bot.volumes.test_reads import KUBECONFIG
+from tests.bot.volumes.pools.test_reads import KUBECONFIG
 
 T = TypeVar("T")
 ERIN, CAROL, ALICE, BOB = "U0ERIN", "U0CAROL", "U0ALICE", "U0BOB"

@@ -22,7 +22,7 @@ from playground.ledger import Fault
 from tests.arm import Arm
 from tests.bot.ground import CAROL, ERIN, Outside
 from tests.bot.volumes.changes.rig import level
-from tests.bot.volumes.repairs import Workshop
+from tests.bot.volumes.repairs.repairing import Workshop
 from tests.bot.volumes.rig import CLAIM
 from tests.databases import ON_BOTH
 

@@ -1,0 +1,129 @@
+"""Ways into a cluster that need more than a token in a file."""
+
+import json
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+from kubernetes.config.incluster_config import InClusterConfigLoader
+
+from bot.cluster.api.connection import Connection, Request
+from bot.cluster.api.credentials import Access, load_access, open_access
+from bot.errors import ClusterError
+from tests.bot.cluster.api.api_server import ApiServer, answer, serving, write_kubeconfig
+from tests.bot.cluster.conftest import PATIENT
+
+READ = Request("Reading x", "GET", "/x")
+PLUGIN = """
+import json, pathlib, sys
+print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+  "status": {"token": pathlib.Path(sys.argv[1]).read_text(), "expirationTimestamp": sys.argv[2]}}))
+"""
+
+
+def tokens(server: ApiServer) -> list[str]:
+    return [each.headers["authorization"].split()[1] for each in server.asked]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    if which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    key, cert = tmp_path / "tls.key", tmp_path / "tls.crt"
+    what = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(["openssl", *what.split(), *names], check=True, capture_output=True)  # noqa: S607 - a test's own certificate
+    return key, cert
+
+
+@pytest.fixture
+def tls_server(certificate: tuple[Path, Path]) -> Iterator[ApiServer]:
+    key, cert = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with serving(context) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("valid_for", "seen"), [(-1, "two"), (60, "one")])
+def test_a_programs_token_is_renewed_when_it_expires(
+    server: ApiServer, tmp_path: Path, valid_for: int, seen: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("one")
+    until = datetime.now(UTC) + timedelta(minutes=valid_for)
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": ["-c", PLUGIN, str(token), until.strftime("%Y-%m-%dT%H:%M:%SZ")],
+        "interactiveMode": "Never",
+    }
+    path = write_kubeconfig(tmp_path / "config", server.url, user={"exec": plugin})
+    connection = Connection.to(str(path), timeouts=PATIENT)
+    server.on("GET", "/x", answer(200, b"ok"))
+    connection.send(READ)
+    token.write_text("two")
+    connection.send(READ)
+    assert tokens(server) == ["one", seen]
+
+
+def test_a_pods_token_is_read_again_every_minute(
+    tls_server: ApiServer, certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    token = tmp_path / "sa-token"
+    token.write_text("one")
+    host, port = tls_server.url.removeprefix("https://").split(":")
+    service = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    make_loader: Any = InClusterConfigLoader
+    loader = make_loader(str(token), str(certificate[1]), environ=service)
+
+    def load() -> Access:
+        return open_access(loader.load_and_set)
+
+    connection = Connection(load, PATIENT)
+    tls_server.on("GET", "/x", answer(200, b"ok"))
+    connection.send(READ)
+    token.write_text("two")
+    connection.send(READ)
+    loader.token_expires_at -= timedelta(minutes=1)
+    connection.send(READ)
+    assert tokens(tls_server) == ["one", "one", "two"]
+
+
+def test_a_server_with_another_certificate_gets_no_token(
+    tls_server: ApiServer, tmp_path: Path
+) -> None:
+    path = write_kubeconfig(tmp_path / "config", tls_server.url, user={"token": "secret"})
+    with pytest.raises(ClusterError) as caught:
+        Connection.to(str(path), timeouts=PATIENT).send(READ)
+    assert caught.value.reason == "Unreachable"
+    assert "certificate verify failed" in caught.value.message
+    assert tls_server.asked == []
+
+
+def test_a_context_chooses_among_clusters(server: ApiServer, tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "config", server.url, user={"token": "t"})
+    config = json.loads(path.read_text())
+    config["contexts"].append({"name": "there", "context": {"cluster": "there", "user": "me"}})
+    config["clusters"].append({"name": "there", "cluster": {"server": "https://there:6443"}})
+    path.write_text(json.dumps(config))
+    assert load_access(str(path)).host == server.url
+    assert load_access(str(path), "there").host == "https://there:6443"
+    with pytest.raises(ClusterError) as caught:
+        load_access(str(path), "nowhere")
+    assert caught.value.reason == "Credentials"
+    assert "Expected object with name nowhere in " in caught.value.message
+
+
+def test_a_broken_kubeconfig_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("a: [")
+    with pytest.raises(ClusterError) as caught:
+        load_access(str(path))
+    assert caught.value.message.startswith(f"Cannot load credentials of the cluster from {path}: ")

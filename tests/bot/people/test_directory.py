@@ -1,0 +1,209 @@
+"""Who people are follows Slack: guests have no rights, and groups are read again."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session, SQLModel, select
+
+from bot.clock import Clock
+from bot.config import Settings
+from bot.database.database import Database
+from bot.people import people
+from bot.people.directory import ChannelController, GroupController, PersonController
+from bot.people.people import Person
+from bot.reconcile.controller import Controller
+from bot.reconcile.due import Due, wake
+from bot.reconcile.loop import Loop
+from bot.slack.messages import Message
+from playground.slack.people import User
+from tests.bot.slack.conftest import slack, stage
+from tests.bot.slack.receiving.dispatchers import client_of, settings_for
+from tests.playground.slack.served import Served
+
+__all__ = ["slack", "stage"]
+
+
+SHARED = (
+    "<#C0TEAMA> is shared with another company. Its messages are sent here or to their owners;"
+    " commands that change something are rejected there. Name another channel in"
+    " quartermaster.yaml or allow this one in `slack.shared_channels`."
+)
+
+
+class Directory:
+    """The due loop with the two controllers that ask Slack about people."""
+
+    def __init__(self, slack: Served, url: str) -> None:
+        self.clock = Clock()
+        self.database = Database(url)
+        SQLModel.metadata.create_all(self.database._write)
+        self.settings = self.with_admins("S0ADMINS", slack)
+        client = client_of(slack)
+        controllers: list[Controller] = [
+            PersonController(client, self.clock),
+            GroupController(client, self.clock, lambda: self.settings),
+            ChannelController(client, self.clock, lambda: self.settings),
+        ]
+        self.loop = Loop(self.database, self.clock, controllers)
+
+    @staticmethod
+    def with_admins(group: str | None, slack: Served) -> Settings:
+        groups = (group,) if group else ()
+        settings = settings_for(slack)
+        admins = settings.admins.model_copy(update={"groups": groups})
+        return settings.model_copy(update={"admins": admins})
+
+    def meet(self, user_id: str) -> Person | None:
+        """Has Slack asked who this is; what is known then."""
+        now = self.clock.now()
+        self.database.transaction(lambda s: people.get_to_know(s, "T0QM", user_id, now))
+        self.loop.run_due()
+        return self.known(user_id)
+
+    def look_at(self, channel: str) -> None:
+        """Has Slack asked how a channel is."""
+        now = self.clock.now()
+        self.database.transaction(lambda s: people.look_at_channel(s, "T0QM", channel, now))
+        self.loop.run_due()
+
+    def said(self) -> list[tuple[str, str]]:
+        """What is said once, and where."""
+        rows = self.database.read(lambda s: list(s.exec(select(Message).order_by(Message.id))))
+        return [(row.channel, "\n".join(row.content or ())) for row in rows]
+
+    def known(self, user_id: str) -> Person | None:
+        return self.database.read(lambda s: people.known(s, "T0QM", user_id))
+
+    def read_group(self, group_id: str = "S0ADMINS") -> set[str]:
+        """Has Slack asked who is in the group; who is in it then."""
+        now, row = self.clock.now(), people.row_id("T0QM", group_id)
+        self.database.transaction(lambda s: wake(s, people.GROUP, row, people.LANE, now))
+        self.loop.run_due()
+        return self.database.read(lambda s: people.members_of(s, "T0QM", group_id))
+
+    def pass_time(self, interval: timedelta) -> None:
+        self.clock.shift(self.clock.offset + interval)
+        self.loop.run_due()
+
+    def due_in(self, kind: str, slack_id: str) -> timedelta | None:
+        row = self.database.read(lambda s: s.get_one(Due, (kind, people.row_id("T0QM", slack_id))))
+        return row.due_at - self.clock.now() if row.due_at else None
+
+
+@pytest.fixture
+def directory(slack: Served, tmp_path: Path) -> Iterator[Directory]:
+    opened = Directory(slack, f"sqlite:///{tmp_path}/bot.db")
+    yield opened
+    opened.loop.stop()
+    opened.database.close()
+
+
+def is_out(directory: Directory, user_id: str) -> bool:
+    def work(session: Session) -> bool:
+        return people.is_out(session, "T0QM", user_id)
+
+    return directory.database.read(work)
+
+
+def test_members_are_known_by_name_and_zone(directory: Directory) -> None:
+    alice = directory.meet("U0ALICE")
+    assert alice is not None
+    assert (alice.name, alice.time_zone) == ("alice", "Europe/Berlin")
+    assert not is_out(directory, "U0ALICE")
+
+
+def test_guests_strangers_and_the_gone_are_out(slack: Served, directory: Directory) -> None:
+    users = slack.workspace.users
+    users["U0SINGLE"] = User("U0SINGLE", "single", "Single", is_ultra_restricted=True)
+    users["U0OTHER"] = User("U0OTHER", "other", "Other", team_id="T0OTHER", is_stranger=True)
+    users["U0LEFT"] = User("U0LEFT", "left", "Left", deleted=True)
+    for user in ("U0DAN", "U0SINGLE", "U0OTHER", "U0LEFT", "U0NOBODY"):
+        assert directory.meet(user) is not None
+        assert is_out(directory, user)
+
+
+def test_a_new_guest_is_noticed_within_hours(slack: Served, directory: Directory) -> None:
+    directory.meet("U0ALICE")
+    slack.workspace.users["U0ALICE"].is_restricted = True
+    directory.pass_time(timedelta(hours=5))
+    assert not is_out(directory, "U0ALICE")
+    directory.pass_time(timedelta(hours=1))
+    assert is_out(directory, "U0ALICE")
+
+
+def test_a_limited_slack_is_asked_when_allowed(slack: Served, directory: Directory) -> None:
+    slack.workspace.faults.limited = {"users.info": 20}
+    assert directory.meet("U0ALICE") is None
+    wait = directory.due_in(people.PERSON, "U0ALICE")
+    assert wait is not None
+    assert timedelta(seconds=19) <= wait <= timedelta(seconds=30)
+    slack.workspace.faults.limited = {}
+    directory.pass_time(timedelta(seconds=31))
+    assert directory.known("U0ALICE") is not None
+
+
+def test_groups_follow_slack_within_ten_minutes(slack: Served, directory: Directory) -> None:
+    assert directory.read_group() == {"U0CAROL"}
+    slack.workspace.groups["S0ADMINS"].users = ["U0BOB"]
+    directory.pass_time(timedelta(minutes=10))
+    members = directory.database.read(lambda s: people.members_of(s, "T0QM", "S0ADMINS"))
+    assert members == {"U0BOB"}
+
+
+@pytest.mark.parametrize("field", ["is_ext_shared", "is_pending_ext_shared"])
+def test_shared_channels_are_noticed_within_hours(
+    slack: Served, directory: Directory, field: str
+) -> None:
+    now, row = directory.clock.now(), people.row_id("T0QM", "C0TEAMA")
+    directory.database.transaction(lambda s: wake(s, people.CHANNEL, row, people.LANE, now))
+    directory.loop.run_due()
+    assert not is_shared(directory)
+    setattr(slack.workspace.channels["C0TEAMA"], field, True)
+    directory.pass_time(timedelta(hours=6))
+    assert is_shared(directory)
+    setattr(slack.workspace.channels["C0TEAMA"], field, False)
+    directory.pass_time(timedelta(hours=6))
+    assert not is_shared(directory)
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_admins_are_told_once_each_time(
+    slack: Served, directory: Directory, *, is_allowed: bool
+) -> None:
+    update = {"admin_channel": "C0APPROVE", "shared_channels": ("C0TEAMA",) * is_allowed}
+    chosen = directory.settings.slack.model_copy(update=update)
+    directory.settings = directory.settings.model_copy(update={"slack": chosen})
+    for number, is_there in enumerate((True, False, True)):
+        slack.call(partial(slack.workspace.share, "C0TEAMA", is_shared=is_there))
+        for _ in range(2):
+            directory.look_at("C0TEAMA")
+        assert is_shared(directory) is is_there
+        times = 0 if is_allowed else (number + 2) // 2
+        assert directory.said() == [("C0APPROVE", SHARED)] * times
+
+
+def is_shared(directory: Directory) -> bool:
+    return directory.database.read(lambda s: people.is_shared_outside(s, "T0QM", "C0TEAMA"))
+
+
+def test_channels_named_no_more_are_let_be(directory: Directory) -> None:
+    now, row = directory.clock.now(), people.row_id("T0QM", "C0OTHER")
+    directory.database.transaction(lambda s: wake(s, people.CHANNEL, row, people.LANE, now))
+    directory.loop.run_due()
+    assert directory.due_in(people.CHANNEL, "C0OTHER") is None
+
+
+def test_a_disabled_group_has_no_members(slack: Served, directory: Directory) -> None:
+    assert directory.read_group() == {"U0CAROL"}
+    slack.workspace.groups["S0ADMINS"].disabled = True
+    assert directory.read_group() == set()
+
+
+def test_groups_named_no_more_are_forgotten(slack: Served, directory: Directory) -> None:
+    assert directory.read_group() == {"U0CAROL"}
+    directory.settings = directory.with_admins(None, slack)
+    assert directory.read_group() == set()
+    assert directory.due_in(people.GROUP, "S0ADMINS") is None

@@ -1,0 +1,90 @@
+"""Each request is answered with what is its own, and one that breaks with an error."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from slack_bolt import BoltRequest, BoltResponse
+
+from bot.slack.card import Reply
+from bot.slack.receiving.answers import Answers
+from bot.slack.receiving.incoming import Arrival, Incoming
+from bot.slack.receiving.listeners import ARRIVAL, bolt_app
+from bot.slack.receiving.reception import MakeRequest, RequestReceiver
+from tests.bot.slack.receiving.dispatchers import COMMANDS, client_of, say
+from tests.playground.slack.served import Served
+
+COMMAND = {
+    "command": "/train",
+    "team_id": "T0QM",
+    "user_id": "U0ALICE",
+    "channel_id": "C0TEAMA",
+    "trigger_id": "1.2.3",
+}
+CHECK = {"type": "url_verification", "challenge": "c0ffee"}
+
+
+class EchoDispatcher:
+    """Says what it was asked; `break` makes what cannot be shown."""
+
+    def answer(self, incoming: Incoming) -> Reply | None:
+        if incoming.words == "break":
+            return Reply(lines=(cast("Any", 7),))
+        return say(f"You said {incoming.words}.") if incoming.words else None
+
+    def channel_changed(self, channel_id: str) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def reception(slack: Served) -> Iterator[RequestReceiver]:
+    """Takes what sockets bring, which need no signature."""
+    answers = Answers(client_of(slack))
+    yield RequestReceiver(bolt_app(COMMANDS, None), EchoDispatcher(), answers)
+    answers.stop()
+
+
+def request(payload: dict[str, Any]) -> BoltRequest:
+    return BoltRequest(mode="socket_mode", body=payload, context={ARRIVAL: Arrival(0.0)})
+
+
+def said(words: str) -> BoltRequest:
+    return request({**COMMAND, "text": words})
+
+
+def told(response: BoltResponse) -> tuple[int, str]:
+    """The status, and what can be read."""
+    body = json.loads(response.body or "{}")
+    return response.status, body.get("text") or body.get("challenge", "")
+
+
+def test_each_is_told_what_is_for_it(reception: RequestReceiver) -> None:
+    made = [said("one"), request(CHECK), said("two"), said(""), request(CHECK)]
+    responses = [reception.answer(partial(lambda each: each, each)) for each in made]
+    assert [told(response) for response in responses] == [
+        (200, "You said one."),
+        (200, "c0ffee"),
+        (200, "You said two."),
+        (200, ""),
+        (200, "c0ffee"),
+    ]
+
+
+def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
+    def break_off() -> BoltRequest:
+        raise ValueError("no body of ours")
+
+    made: list[MakeRequest] = [
+        partial(said, "one"),
+        break_off,
+        partial(said, "break"),
+        partial(said, "two"),
+    ]
+    assert [told(response) for response in map(reception.answer, made)] == [
+        (200, "You said one."),
+        (500, ""),
+        (500, ""),
+        (200, "You said two."),
+    ]
