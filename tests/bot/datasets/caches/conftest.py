@@ -9,7 +9,7 @@ from bot.database.database import Database
 from tests.arm import Arm, served
 from tests.bot.datasets.caches.boosting import Boosting
 from tests.bot.datasets.caches.filling import Filling
-from tests.bot.datasets.caches.fsx_filling import Importing
+from tests.bot.datasets.caches.fsx.fsx_filling import Importing
 from tests.bot.datasets.caches.keeping import Keeping
 from tests.bot.datasets.fsx.region import Region
 from tests.bot.ground import Outside

@@ -6,7 +6,7 @@ from bot.datasets.caches.using import User, take
 from bot.datasets.finding import Reference
 from bot.errors import NotAllowedError
 from tests.bot.datasets.caches.filling import Filling
-from tests.bot.datasets.caches.fsx_filling import Importing
+from tests.bot.datasets.caches.fsx.fsx_filling import Importing
 from tests.bot.datasets.rig import with_places
 
 SAID = "team-a may not read s3://lake/chest-xray/."

@@ -7,8 +7,8 @@ import pytest
 from bot.datasets.checking import checks
 from bot.errors import StorageError
 from bot.findings import Finding
-from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
-from tests.bot.datasets.caches.test_fsx_filling import IMPORT, IMPORTED, MADE
+from tests.bot.datasets.caches.fsx.fsx_filling import SYSTEM, Importing
+from tests.bot.datasets.caches.fsx.test_fsx_filling import IMPORT, IMPORTED, MADE
 
 RELEASE = "RELEASE_DATA_FROM_FILESYSTEM"
 

@@ -10,7 +10,7 @@ from bot.datasets.finding import Reference
 from bot.errors import ConflictError, UsageError
 from bot.slack.text import as_text
 from playground.ledger import Fault
-from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
+from tests.bot.datasets.caches.fsx.fsx_filling import SYSTEM, Importing
 from tests.bot.datasets.caches.rows import DIGEST, add_dataset, add_version
 from tests.bot.datasets.rig import with_places
 from tests.bot.ground import ALICE

@@ -8,7 +8,7 @@ from bot.database.database import Database
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CachePhase, SharePhase
 from playground.ledger import Fault
-from tests.bot.datasets.caches.sharing import CLAIMS, NFS, TRIDENT, Sharing
+from tests.bot.datasets.caches.shares.sharing import CLAIMS, NFS, TRIDENT, Sharing
 from tests.bot.ground import START, Outside
 
 MAKE_VOLUME, MAKE_CLAIM = "create persistentvolumes", "create persistentvolumeclaims"

@@ -15,7 +15,7 @@ from bot.datasets.caches.using import User
 from bot.datasets.finding import Reference
 from bot.slack.text import as_text
 from playground.ledger import Fault
-from tests.bot.datasets.caches.fsx_filling import SYSTEM, Importing
+from tests.bot.datasets.caches.fsx.fsx_filling import SYSTEM, Importing
 from tests.bot.datasets.caches.rows import add_dataset, add_version
 from tests.bot.ground import ALICE
 
