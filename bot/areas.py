@@ -14,6 +14,7 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
 from bot.reconcile.wakeups import WatchHandler
 from bot.schedule import OwnSchedules
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import Renderer
 
 
@@ -29,7 +30,7 @@ class Foundations:
     clock: Clock
     clusters: Mapping[str, Cluster]
     installation: str
-    format_command: Callable[[str], str]
+    format_command: FormatCommand
     access: Access
     approvals: Approvals
 

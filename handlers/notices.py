@@ -85,13 +85,14 @@ def _shown(ctx: Context) -> Reply:
     about = {NoticeKind.STARTED: f"it starts after waiting for {wait} or longer"} | _ABOUT
     ways = ways_of(ctx.session, ctx.caller)
     lines = [_line(kind, said, ways[kind]) for kind, said in about.items()]
-    change = code(ctx.words("notices dm --for preempted,idle"))
+    change = code(ctx.format_command("notices dm --for preempted,idle"))
     return Reply(
         (
             plain("How you are notified when something happens to one of your runs:"),
             *lines,
-            join("Use ", change, " to change some of these, or ", code(ctx.words("notices dm")),
-                 " to change all. ", code("thread"), " and ", code("none"), " work the same way."),
+            join("Use ", change, " to change some of these, or ",
+                 code(ctx.format_command("notices dm")), " to change all. ", code("thread"),
+                 " and ", code("none"), " work the same way."),
         )
     )  # fmt: skip
 

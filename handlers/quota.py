@@ -190,5 +190,5 @@ def _receipt(ctx: Context, row: Override) -> Reply:
     lines = [join(plain(f"Requested for {row.team}: {change(row)}"), _length(row), ".")]
     if until is not None:
         lines.append(join("Approvers can decide", place, " until ", when(until), "."))
-    undo = code(ctx.words(f"quota revoke {row_number(row)}"))
+    undo = code(ctx.format_command(f"quota revoke {row_number(row)}"))
     return Reply((*lines, join("Use ", undo, " to withdraw it.")))

@@ -80,10 +80,10 @@ class Context:
         """The team the person acts for, in the named cluster or in its default one."""
         return self.services.access.require_team(self.caller, cluster)
 
-    def words(self, text: str) -> str:
+    def format_command(self, text: str) -> str:
         """How a command is typed here: `train list` as `/train list` or `@Quartermaster ...`."""
         return self.spelling.of(text)
 
     def again(self, *more: str) -> str:
         """How the same command is typed here, its options included, with `more` behind it."""
-        return self.words(shlex.join((*self.said, *more)))
+        return self.format_command(shlex.join((*self.said, *more)))

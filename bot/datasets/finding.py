@@ -1,6 +1,6 @@
 """Finds datasets and their versions by what people call them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func
@@ -9,8 +9,8 @@ from sqlmodel import Session, col, select
 from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.errors import NotFoundError
 from bot.slack.grammar.reading import closest
+from bot.slack.markup import FormatCommand
 
-Words = Callable[[str], str]
 _MOST_NAMED = 10
 
 
@@ -41,7 +41,7 @@ def visible(session: Session, team: str) -> list[Dataset]:
     return [row for row in rows if row.is_for(team)]
 
 
-def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
+def dataset(session: Session, team: str, name: str, format_command: FormatCommand) -> Dataset:
     """The dataset of that name that a team may use; NotFoundError suggests a similar name."""
     found = present(session, name)
     if found is not None and found.is_for(team):
@@ -51,12 +51,14 @@ def dataset(session: Session, team: str, name: str, words: Words) -> Dataset:
     if near:
         raise NotFoundError(f"There is no dataset {name} for {team}.", f"Did you mean {near}?")
     listed = ", ".join(known[:_MOST_NAMED])
-    example = words("dataset add chest-xray s3://lake/chest-xray/")
+    example = format_command("dataset add chest-xray s3://lake/chest-xray/")
     hint = f"Available: {listed}." if known else f"There are none yet. Add one: `{example}`."
     raise NotFoundError(f"There is no dataset {name} for {team}.", hint)
 
 
-def version(session: Session, of: Dataset, name: str | None, words: Words) -> Version:
+def version(
+    session: Session, of: Dataset, name: str | None, format_command: FormatCommand
+) -> Version:
     """The version of that name, or the newest without a name; NotFoundError suggests another."""
     ready = versions(session, of.id)
     found = next((each for each in ready if name in {None, each.name}), None)
@@ -65,7 +67,7 @@ def version(session: Session, of: Dataset, name: str | None, words: Words) -> Ve
     if not ready:
         raise NotFoundError(
             f"{of.name} has no versions yet.",
-            f"`{words(f'dataset version {of.name}')}` records the first version.",
+            f"`{format_command(f'dataset version {of.name}')}` records the first version.",
         )
     names = [each.name for each in ready]
     near = closest(name or "", names)

@@ -22,6 +22,7 @@ from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.reading import closest
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
 
 EVERYONE = "everyone"
@@ -46,9 +47,9 @@ class DatasetService:
     type it.
     """
 
-    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+    def __init__(self, settings: Callable[[], Settings], format_command: FormatCommand) -> None:
         self._settings = settings
-        self._words = words
+        self._format_command = format_command
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
         """Adds a dataset of the caller's team; UserError if the input is not valid."""
@@ -134,7 +135,7 @@ class DatasetService:
 
     def find(self, session: Session, team: str, name: str) -> Dataset:
         """The dataset of that name that the team may use; NotFoundError without one."""
-        return finding.dataset(session, team, name, self._words)
+        return finding.dataset(session, team, name, self._format_command)
 
     def get(self, session: Session, dataset_id: str) -> Dataset:
         """The dataset with that id, from a button; NotFoundError if it was removed."""
@@ -145,8 +146,8 @@ class DatasetService:
 
     def find_version(self, session: Session, team: str, reference: Reference) -> Version:
         """The version that a reference names, or the newest if it names none."""
-        dataset = finding.dataset(session, team, reference.name, self._words)
-        return finding.version(session, dataset, reference.version, self._words)
+        dataset = finding.dataset(session, team, reference.name, self._format_command)
+        return finding.version(session, dataset, reference.version, self._format_command)
 
     def listing(self, session: Session, team: str) -> list[Entry]:
         """The datasets that a team may use with their newest versions and caches, by name."""
@@ -221,7 +222,8 @@ class DatasetService:
         if found.is_for(team):
             raise ConflictError(
                 f"Dataset {name} already exists: {found.source} of {found.team}.",
-                f"`{self._words(f'dataset show {name}')}` shows it. Choose another name for yours.",
+                f"`{self._format_command(f'dataset show {name}')}`"
+                " shows it. Choose another name for yours.",
             )
         raise ConflictError(
             f"The name {name} is taken by a dataset of another team.", "Choose another name."
@@ -254,7 +256,7 @@ class DatasetService:
         if cached is not None:
             raise ConflictError(
                 f"{cached.reference} is cached on {cached.storage_class}.",
-                f"Evict it first: `{self._words(f'dataset evict {cached.reference}')}`.",
+                f"Evict it first: `{self._format_command(f'dataset evict {cached.reference}')}`.",
             )
 
 

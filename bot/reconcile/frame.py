@@ -18,6 +18,7 @@ from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.decisions import Wait
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import Subject, refresh_cards
 
 SOON = timedelta(seconds=2)
@@ -37,7 +38,7 @@ class ControllerContext:
     clock: Clock
     settings: Callable[[], Settings]
     clusters: Mapping[str, Cluster]
-    format_command: Callable[[str], str]
+    format_command: FormatCommand
 
     def cluster(self, name: str, until: str) -> Cluster:
         """The cluster of that name; ClusterError if it is not configured.

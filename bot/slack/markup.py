@@ -1,12 +1,15 @@
 """Text that Slack renders, kept apart from plain text by its type so that nothing is unescaped."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NewType
 
 Markup = NewType("Markup", str)
 """Slack mrkdwn in which everything that people or servers wrote is escaped."""
 
+FormatCommand = Callable[[str], str]
+"""Writes a command, `train list`, as it is typed where it is read: with a slash, or a mention."""
 
 _GRAVE = "\u02cb"  # looks like a backtick and does not end a code span
 

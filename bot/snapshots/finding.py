@@ -1,11 +1,12 @@
 """Queries for snapshots, restores and reverts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
 from bot.slack.grammar.reading import closest
+from bot.slack.markup import FormatCommand
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotIntent, SnapshotPhase
 
 _MOST_NAMED = 10
@@ -19,7 +20,7 @@ def of_team(session: Session, team: str, claim: str | None = None) -> Sequence[S
     return session.exec(wanted.order_by(col(Snapshot.id).desc())).all()
 
 
-def named(session: Session, team: str, name: str, words: Callable[[str], str]) -> Snapshot:
+def named(session: Session, team: str, name: str, format_command: FormatCommand) -> Snapshot:
     """The team's snapshot of that name, or the newest ready one of the PVC of that name.
 
     NotFoundError names those there are.
@@ -38,7 +39,7 @@ def named(session: Session, team: str, name: str, words: Callable[[str], str]) -
     if near:
         raise NotFoundError(f"{team} has no snapshot {name}.", f"Did you mean {near}?")
     listed = ", ".join(known[:_MOST_NAMED])
-    example = words("snapshot create results")
+    example = format_command("snapshot create results")
     hint = f"It has: {listed}." if known else f"Take one: `{example}`."
     raise NotFoundError(f"{team} has no snapshot {name}.", hint)
 

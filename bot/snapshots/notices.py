@@ -1,11 +1,10 @@
 """Thread replies of snapshots and restores, which mention the requester."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence, when
 from bot.slack.messages import Subject, ThreadMessage, post_once
 from bot.snapshots.tables import (
     RESTORE,
@@ -20,17 +19,19 @@ from bot.snapshots.tables import (
 from bot.snapshots.wording import mounting
 
 
-def ended(session: Session, row: Snapshot, words: Callable[[str], str], now: datetime) -> None:
+def ended(session: Session, row: Snapshot, format_command: FormatCommand, now: datetime) -> None:
     """Replies once that the snapshot is ready or failed, and mentions the requester."""
     of = plain(f"{row.claim_name}" + (f" at the end of {row.run}" if row.run else ""))
     if row.phase == SnapshotPhase.READY:
         shows = join(", as of ", when(row.taken_at)) if row.taken_at else plain("")
         said = [
             join("The snapshot of ", of, " is ready: ", code(row.name), shows, "."),
-            join("To restore it to a new PVC: ", code(words(f"snapshot restore {row.name}"))),
+            join(
+                "To restore it to a new PVC: ", code(format_command(f"snapshot restore {row.name}"))
+            ),
         ]
         if row.run:
-            again = code(words(f"train resubmit {row.run} --from-snapshot"))
+            again = code(format_command(f"train resubmit {row.run} --from-snapshot"))
             said.append(join(again, plain(f" starts {row.run} again from that state.")))
     else:
         said = [join("The snapshot of ", of, " failed. ", sentence(row.reason))]
@@ -53,7 +54,7 @@ def stayed(session: Session, row: Snapshot, why: str, now: datetime) -> None:
     _say(session, row, f"stayed-{now.isoformat()}", said, now, is_bad=False)
 
 
-def restored(session: Session, row: Restore, words: Callable[[str], str], now: datetime) -> None:
+def restored(session: Session, row: Restore, format_command: FormatCommand, now: datetime) -> None:
     """Replies once that the PVC of a restore is ready or failed."""
     if row.run_id is not None:
         _restored_for_run(session, row, now)
@@ -64,7 +65,7 @@ def restored(session: Session, row: Restore, words: Callable[[str], str], now: d
         _say(session, row, "ended", said, now, is_bad=True)
         return
     option = mounting(row.claim_name, is_read_only=row.is_read_only)
-    example = words(f"train submit lane --image ghcr.io/acme/lane:3.1 {option}")
+    example = format_command(f"train submit lane --image ghcr.io/acme/lane:3.1 {option}")
     said = [
         join("PVC ", code(row.claim_name), _holds(row)),
         join("To mount it: ", code(option), plain(", for example "), code(example)),

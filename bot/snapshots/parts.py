@@ -30,11 +30,11 @@ class SnapshotsArea(Area):
 
     def __init__(self, on: Foundations) -> None:
         super().__init__(on)
-        settings, clusters, words = on.settings, on.clusters, on.format_command
-        self.snapshots = SnapshotService(settings, clusters, words)
-        self.schedules = ScheduleService(settings, clusters, words)
+        settings, clusters, format_command = on.settings, on.clusters, on.format_command
+        self.snapshots = SnapshotService(settings, clusters, format_command)
+        self.schedules = ScheduleService(settings, clusters, format_command)
         self.restores = RestoreService(settings, clusters)
-        self.reverts = RevertService(settings, on.access, on.approvals, clusters, words)
+        self.reverts = RevertService(settings, on.access, on.approvals, clusters, format_command)
         self.of_runs = RunSnapshots(settings, clusters, on.access)
 
     @override

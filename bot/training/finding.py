@@ -1,12 +1,13 @@
 """Queries for runs by name or reference, and for their saved logs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
 
 from bot.errors import NotFoundError
 from bot.slack.grammar.parameters import Reference
+from bot.slack.markup import FormatCommand
 from bot.training.tables import KeptLog, Run
 
 # Built once: that takes longer than to run it.
@@ -42,7 +43,7 @@ def numbered(session: Session, team: str, reference: Reference) -> Run | None:
 
 
 def unknown(
-    session: Session, team: str, reference: Reference, words: Callable[[str], str]
+    session: Session, team: str, reference: Reference, format_command: FormatCommand
 ) -> NotFoundError:
     """The error for a run that does not exist, with the runs that do."""
     missing = f"{team} has no run {reference.spelled}"
@@ -50,12 +51,12 @@ def unknown(
     if last is not None:
         return NotFoundError(
             f"{missing}: the newest is {last.reference}.",
-            f"`{words(f'train show {last.reference}')}` shows it.",
+            f"`{format_command(f'train show {last.reference}')}` shows it.",
         )
     known = names(session, team)
     if known:
         return NotFoundError(f"{missing}.", f"It has: {', '.join(known[:10])}.")
-    example = words("train submit lane --image ghcr.io/acme/lane:3.1 -- python train.py")
+    example = format_command("train submit lane --image ghcr.io/acme/lane:3.1 -- python train.py")
     return NotFoundError(f"{missing}.", f"Start one: `{example}`.")
 
 

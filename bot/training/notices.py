@@ -1,6 +1,6 @@
 """Messages in the thread of a run's card, posted once each, with notices to its owner."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -8,13 +8,12 @@ from sqlmodel import Session
 from bot.durations import format_duration
 from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
-from bot.slack.markup import Markup, code, join, plain, sentence, when
+from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
 from bot.training.session_time import extensions, last_moment, time_left
 from bot.training.tables import BAD_ENDS, Run, RunPhase
 from bot.training.wording import block, duration, name_of, results
 
-Words = Callable[[str], str]
 EXTEND, KEEP = "train.extend", "train.keep"
 IDLE = "idle-"
 
@@ -25,14 +24,16 @@ def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) 
     _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
 
 
-def preempted(session: Session, run: Run, why: str, words: Words, now: datetime) -> None:
+def preempted(
+    session: Session, run: Run, why: str, format_command: FormatCommand, now: datetime
+) -> None:
     """Notifies the owner that it was preempted and waits again."""
     left = time_left(run)
     time = f" It then has {format_duration(left)} of its time left." if left else ""
     line = join(plain(f"{run.reference} was preempted. {why} It waits in its queue again and"
                       f" restarts from its last checkpoint, if it wrote one.{time} Its output is"
                       " kept: "),
-                code(words(f"train logs {run.reference}")))  # fmt: skip
+                code(format_command(f"train logs {run.reference}")))  # fmt: skip
     note = ThreadMessage(f"preempted-{run.preemptions}", [line], owner=run.person)
     _tell(session, run, NoticeKind.PREEMPTED, note, now)
 
@@ -57,7 +58,7 @@ def disrupted(
     _say(session, run, f"disrupted-{pod_uid}", said, now)
 
 
-def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
+def ends_soon(session: Session, run: Run, format_command: FormatCommand, now: datetime) -> None:
     """Reminds the owner that the session ends soon, with buttons that extend it."""
     if run.until is None:
         return
@@ -68,7 +69,7 @@ def ends_soon(session: Session, run: Run, words: Words, now: datetime) -> None:
     if most == run.until:
         said.append(plain("It cannot be extended: it already has the maximum time."))
     else:
-        longer = code(words(f"train extend {run.reference} 30m"))
+        longer = code(format_command(f"train extend {run.reference} 30m"))
         said.append(join(longer, " extends it, until ", when(most), " at most."))
     buttons = [
         Button(EXTEND, f"Extend {format_duration(each)}", extension_value(run, run.until + each))
@@ -138,7 +139,12 @@ def started_again(session: Session, run: Run, outcome: str, now: datetime) -> No
 
 
 def ended(
-    session: Session, run: Run, pod: str, lines: Sequence[str], words: Words, now: datetime
+    session: Session,
+    run: Run,
+    pod: str,
+    lines: Sequence[str],
+    format_command: FormatCommand,
+    now: datetime,
 ) -> None:
     """Notifies the owner how it ended, with results or the last lines of the failed pod."""
     is_bad = RunPhase(run.phase) in BAD_ENDS
@@ -148,7 +154,7 @@ def ended(
     if is_bad and run.unblock:
         said.append(sentence(run.unblock))
     if lines:
-        said.append(join("More of the log: ", code(words(f"train logs {run.reference}"))))
+        said.append(join("More of the log: ", code(format_command(f"train logs {run.reference}"))))
     note = ThreadMessage("ended", said, broadcast=is_bad, owner=run.person)
     _tell(session, run, NoticeKind.FAILED if is_bad else NoticeKind.ENDED, note, now)
 

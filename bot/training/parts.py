@@ -38,15 +38,17 @@ class TrainingArea(Area):
         super().__init__(on)
         self._engines = engines
         self._snapshots = snapshots
-        settings, words = on.settings, on.format_command
-        self.runs = TrainingService(settings, engines.get, on.installation, words, snapshots)
+        settings, format_command = on.settings, on.format_command
+        self.runs = TrainingService(
+            settings, engines.get, on.installation, format_command, snapshots
+        )
         self.reads = TrainingReads(on.database, on.clusters)
-        self.sessions = SessionService(words)
-        self.follows = FollowService(words)
-        self.idling = IdlingService(settings, self.runs.stop_jobs, words)
+        self.sessions = SessionService(format_command)
+        self.follows = FollowService(format_command)
+        self.idling = IdlingService(settings, self.runs.stop_jobs, format_command)
         self.idle_runs = IdleRunService(settings, self.runs.stop_jobs)
-        self.scaling = ScalingService(on.access, self.runs, engines.get, words)
-        self.offers = OfferService(self.runs, caches, words)
+        self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)
+        self.offers = OfferService(self.runs, caches, format_command)
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:

@@ -12,6 +12,7 @@ from bot.people.access import Access, Caller, Right
 from bot.quotas import Engine
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.choosing import can_scale
@@ -50,12 +51,12 @@ class ScalingService:
         access: Access,
         training: TrainingService,
         engines: Callable[[str], Engine | None],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._access = access
         self._training = training
         self._engines = engines
-        self._words = words
+        self._format_command = format_command
 
     def scale(
         self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime
@@ -113,7 +114,7 @@ class ScalingService:
         if not run.is_live or run.wanted == RunIntent.STOP or run.removing is not None:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
-                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+                f"`{self._format_command(f'train resubmit {run.reference}')}` starts it again.",
             )
         if not can_scale(kind_of_run(run).name):
             raise ConflictError(
@@ -123,7 +124,8 @@ class ScalingService:
         if nodes == wanted_nodes(run):
             raise ConflictError(
                 f"{run.reference} already has {nodes} node{'' if nodes == 1 else 's'}.",
-                f"`{self._words(f'train show {run.reference}')}` shows how many are running.",
+                f"`{self._format_command(f'train show {run.reference}')}`"
+                " shows how many are running.",
             )
         self._refuse_beyond(run, nodes)
 
@@ -136,7 +138,9 @@ class ScalingService:
                 f"{run.reference} was submitted with `--nodes {most}`, so it keeps them.",
                 f"Submit it with a range, such as `--nodes 1:{max(most, 2)}`, to scale it.",
             )
-        nearest = self._words(f"train scale {run.reference} {most if nodes > most else fewest}")
+        nearest = self._format_command(
+            f"train scale {run.reference} {most if nodes > most else fewest}"
+        )
         raise LimitError(
             f"{run.reference} may have {fewest} to {most} nodes: it was submitted with"
             f" `--nodes {fewest}:{most}`.",

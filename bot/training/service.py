@@ -18,6 +18,7 @@ from bot.quotas.engines.standing import Item
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.parameters import Reference
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
@@ -73,13 +74,13 @@ class TrainingService:
         settings: Callable[[], Settings],
         engines: Callable[[str], Engine | None],
         installation: str,
-        words: Callable[[str], str],
+        format_command: FormatCommand,
         snapshots: RunSnapshots,
     ) -> None:
         self._settings = settings
         self._engines = engines
         self._external = ExternalWorkloads(installation)
-        self._words = words
+        self._format_command = format_command
         self._snapshots = snapshots
 
     def submit(
@@ -198,7 +199,7 @@ class TrainingService:
         """The run with that reference; NotFoundError lists the existing runs."""
         run = finding.numbered(session, team, reference)
         if run is None:
-            raise finding.unknown(session, team, reference, self._words)
+            raise finding.unknown(session, team, reference, self._format_command)
         return run
 
     def find_external(self, team: str, name: str) -> ExternalWorkload | None:
@@ -263,7 +264,7 @@ class TrainingService:
         spec: RunSpec,
         wanted: str = "",
     ) -> RunSpec:
-        row = meant(session, caller, run, wanted, self._words)
+        row = meant(session, caller, run, wanted, self._format_command)
         self._snapshots.refuse_restoring(caller, team, row)
         return started_on(spec, run, row)
 
@@ -289,11 +290,11 @@ class TrainingService:
             spec = fitted(spec, self._site(caller, team, engine), engine)
         refuse_lost_volumes(session, spec, team)
         there = present(session, team_name, name)
-        refuse_live(name, there, self._words)
-        refuse_many(team_name, there, team.limits.live_runs, self._words)
+        refuse_live(name, there, self._format_command)
+        refuse_many(team_name, there, team.limits.live_runs, self._format_command)
         number = there.newest + 1
         reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
-        spec = with_data(session, spec, reader, self._settings(), self._words, now)
+        spec = with_data(session, spec, reader, self._settings(), self._format_command, now)
         use_volumes(session, spec, reader)
         warned = warnings(spec, team, engine) if engine else ()
         run = Submitted(run_id, team_name, name, number, spec, warned)

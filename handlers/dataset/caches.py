@@ -117,7 +117,7 @@ def cache(ctx: Context, asked: CacheRequest) -> Reply:
         return offered(answer)
     if isinstance(answer, CacheOffer):
         answer = ctx.datasets.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
-    return told(answer, ctx.words)
+    return told(answer, ctx.format_command)
 
 
 def _of_plan(_ctx: Context, value: str) -> str:
@@ -130,7 +130,9 @@ def click_cache(ctx: Context, value: str) -> Reply:
     plan = read(value)
     if plan.is_boosted:
         ctx.require(Right.ANF_CHANGE)
-    return told(ctx.datasets.caches.begin(ctx.session, ctx.caller, plan, ctx.now), ctx.words)
+    return told(
+        ctx.datasets.caches.begin(ctx.session, ctx.caller, plan, ctx.now), ctx.format_command
+    )
 
 
 def _of_dataset(ctx: Context, dataset_id: str) -> str:

@@ -108,7 +108,7 @@ def add(ctx: Context, asked: NewDataset) -> Reply:
     """Adds a dataset; its source is not checked yet."""
     ctx.team()
     row = ctx.datasets.catalogue.add(ctx.session, ctx.caller, asked, ctx.now)
-    next_step = code(ctx.words(f"dataset version {row.name}"))
+    next_step = code(ctx.format_command(f"dataset version {row.name}"))
     return Reply(
         (
             join("Added dataset ", code(row.name), f" of {row.team}. Readers: {readers(row)}."),
@@ -128,7 +128,7 @@ def add(ctx: Context, asked: NewDataset) -> Reply:
 def list_datasets(ctx: Context) -> Reply:
     """The datasets, each with its newest version."""
     name, _ = ctx.team()
-    example = ctx.words("dataset add chest-xray s3://lake/chest-xray/")
+    example = ctx.format_command("dataset add chest-xray s3://lake/chest-xray/")
     return Reply(
         card=list_card(name, ctx.datasets.catalogue.listing(ctx.session, name), example, ctx.now)
     )
@@ -149,7 +149,9 @@ def show(ctx: Context, reference: Reference) -> Reply:
         found = ctx.datasets.catalogue.find_version(ctx.session, name, reference)
         return Reply(card=version_card(found, around(ctx.session, found), ctx.now))
     shelf = ctx.datasets.catalogue.shelf(ctx.session, name, reference.name)
-    return Reply(card=dataset_card(shelf, ctx.words(f"dataset version {reference.name}"), ctx.now))
+    return Reply(
+        card=dataset_card(shelf, ctx.format_command(f"dataset version {reference.name}"), ctx.now)
+    )
 
 
 @dataset.verb(
@@ -191,7 +193,7 @@ def diff(ctx: Context, before: Reference, after: Reference) -> Reply:
         ctx.datasets.catalogue.find_version(ctx.session, name, each) for each in (before, after)
     )
     if old.id == new.id:
-        example = ctx.words("dataset diff chest-xray@v2 chest-xray@v3")
+        example = ctx.format_command("dataset diff chest-xray@v2 chest-xray@v3")
         raise UsageError(
             f"{before.spelled} and {after.spelled} are the same version.",
             f"Name two different versions, for example `{example}`.",
@@ -216,7 +218,7 @@ def remove(ctx: Context, name: str) -> Reply:
     """Removes a dataset, and says how to add it again."""
     found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], name)
     row = ctx.datasets.catalogue.remove(ctx.session, ctx.caller, found, ctx.now)
-    undo = code(ctx.words(f"dataset add {row.name} {row.source} --store {row.store}"))
+    undo = code(ctx.format_command(f"dataset add {row.name} {row.source} --store {row.store}"))
     return Reply(
         (
             join("Removed ", code(row.name), " from the catalogue. Nothing in ", code(row.source),

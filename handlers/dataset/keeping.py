@@ -59,7 +59,7 @@ def evict(
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
     ctx.datasets.keeping.refuse_evicting(ctx.caller, cache)
-    reads, words, now = ctx.datasets.cache_reads, ctx.words, ctx.now
+    reads, words, now = ctx.datasets.cache_reads, ctx.format_command, ctx.now
     return Reply(
         (join("Checking what needs ", code(cache.reference), "…"),),
         later=lambda: answers.question(cache, reads.consequence(cache), words, now),
@@ -196,7 +196,7 @@ def click_evict(ctx: Context, cache_id: str) -> Reply:
     """Evicts the cache that the question or the notice was about."""
     cache = _cache(ctx, cache_id)
     return answers.leaving(
-        ctx.datasets.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.words
+        ctx.datasets.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.format_command
     )
 
 
@@ -218,7 +218,7 @@ def click_pin(ctx: Context, value: str) -> Reply:
 
 def _pinned(ctx: Context, cache: Cache, asked: Pinning) -> Reply:
     row = ctx.datasets.keeping.pin(ctx.session, ctx.caller, cache, asked, ctx.now)
-    return answers.pinned(row, asked.until, ctx.words)
+    return answers.pinned(row, asked.until, ctx.format_command)
 
 
 def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Cache:

@@ -36,6 +36,6 @@ def click_remove(ctx: Context, orphan_id: str) -> Reply:
     return Reply(
         (
             join("Removing ", code(place), plain(f" ({orphan.kind}), unless something needs it.")),
-            join(code(ctx.words("dataset usage")), " shows whether it is deleted."),
+            join(code(ctx.format_command("dataset usage")), " shows whether it is deleted."),
         )
     )

@@ -127,7 +127,7 @@ def digest(ctx: Context, asked: DigestOptions) -> Reply:
     if asked.day or asked.week or asked.post or asked.dm:
         raise UsageError(
             "`--day`, `--week`, `--post` and `--dm` only work with `show`.",
-            f"`{ctx.words('gpu digest --week')}` shows last week's digest.",
+            f"`{ctx.format_command('gpu digest --week')}` shows last week's digest.",
         )
     if asked.what == "list":
         return _list(ctx)
@@ -152,7 +152,7 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
     if any(each is not None for each in settings):
         raise UsageError(
             "These options only work with `set`.",
-            f"Use `set`, for example `{ctx.words('gpu digest set --at 09:00')}`.",
+            f"Use `set`, for example `{ctx.format_command('gpu digest set --at 09:00')}`.",
         )
     if ctx.caller.team is None and ctx.caller.roles.isdisjoint({Role.ADMIN, Role.APPROVER}):
         ctx.team()
@@ -160,7 +160,7 @@ def _show(ctx: Context, asked: DigestOptions) -> Reply:
     if asked.post and asked.dm:
         raise UsageError(
             "`--post` and `--dm` cannot be combined.",
-            f"Choose one, for example `{ctx.words('gpu digest --dm')}`.",
+            f"Choose one, for example `{ctx.format_command('gpu digest --dm')}`.",
         )
     if asked.dm:
         ctx.gpus.digests.post(ctx.session, ctx.caller, wanted, ctx.now)
@@ -177,7 +177,7 @@ def _alone(ctx: Context, card: Card) -> Card:
     """The digest as an ephemeral answer, with a note if it has charts that need an image."""
     if not missing(card.charts, Showing()):
         return card
-    dm = code(ctx.words("gpu digest --dm"))
+    dm = code(ctx.format_command("gpu digest --dm"))
     said = join("Some charts are shown as text here; ", dm, " sends you the images.")
     return replace(card, footer=(*card.footer, said))
 
@@ -185,7 +185,7 @@ def _alone(ctx: Context, card: Card) -> Card:
 def _list(ctx: Context) -> Reply:
     plans = ctx.gpus.digests.plans(ctx.session, ctx.now)
     if not plans:
-        how = code(ctx.words("gpu digest set --channel #gpu-daily --at 09:00"))
+        how = code(ctx.format_command("gpu digest set --channel #gpu-daily --at 09:00"))
         return Reply((plain("No channel has a GPU digest."), join(how, " adds one.")))
     lines = [join(_told(plan), " Next: ", when(at), ".") for plan, at in plans[:_SHOWN]]
     more = len(plans) - len(lines)

@@ -44,4 +44,4 @@ def nccl(ctx: Context, asked: Submission) -> Reply:
     nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
     test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)
     submitted = ctx.training.runs.submit(ctx.session, ctx.caller, test, ctx.now)
-    return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))
+    return Reply(receipt(submitted, ctx.format_command(f"train stop {submitted.name}")))

@@ -65,7 +65,9 @@ def top(ctx: Context, *, by: str, length: timedelta, everybody: bool, team: str 
     """The top runs of the team, or of all teams for admins."""
     mine = whose(ctx, everybody=everybody)
     found = ctx.gpus.usage.top(ctx.session, mine, By(by), Window(ctx.now - length, ctx.now))
-    whole = ctx.words(shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team)))
+    whole = ctx.format_command(
+        shlex.join(_whole(ctx, mine, length, everybody=everybody, team=team))
+    )
     return Reply(card=top_card(found, f"GPU-hours of {mine or 'all teams'}", length, whole))
 
 

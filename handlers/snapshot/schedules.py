@@ -43,7 +43,7 @@ def schedule(ctx: Context, asked: ScheduleRequest) -> Reply:
     """Answers when they are taken; one card shows all of them."""
     ctx.team()
     row = ctx.snapshots.schedules.schedule(ctx.session, ctx.caller, asked, ctx.now)
-    return answers.scheduled(row, following(row), ctx.words)
+    return answers.scheduled(row, following(row), ctx.format_command)
 
 
 @snapshot.verb(
@@ -62,7 +62,8 @@ def unschedule(ctx: Context, claim: str, cluster: str | None) -> Reply:
     ctx.team()
     row = ctx.snapshots.schedules.find(ctx.session, ctx.caller, claim, cluster)
     return answers.unscheduled(
-        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now),
+        ctx.format_command,
     )
 
 
@@ -75,7 +76,8 @@ def click_unschedule(ctx: Context, row_id: str) -> Reply:
     """Stops the schedule of a card."""
     row = ctx.snapshots.schedules.get(ctx.session, row_id)
     return answers.unscheduled(
-        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now), ctx.words
+        ctx.snapshots.schedules.unschedule(ctx.session, ctx.caller, row, ctx.now),
+        ctx.format_command,
     )
 
 
@@ -90,4 +92,4 @@ def schedules(ctx: Context) -> Reply:
     """Answers with a table; schedules of snapscheduler are listed below it."""
     name, _ = ctx.team()
     rows = ctx.snapshots.schedules.listing(ctx.session, name)
-    return answers.schedules(name, rows, ctx.snapshots.schedules.foreign(name), ctx.words)
+    return answers.schedules(name, rows, ctx.snapshots.schedules.foreign(name), ctx.format_command)

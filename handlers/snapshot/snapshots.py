@@ -120,7 +120,7 @@ def create(ctx: Context, asked: SnapshotRequest) -> Reply:
     """Answers with the snapshot's name; its card shows the progress."""
     ctx.team()
     return replies.taking(
-        ctx.snapshots.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.words
+        ctx.snapshots.snapshots.take(ctx.session, ctx.caller, asked, ctx.now), ctx.format_command
     )
 
 
@@ -138,7 +138,7 @@ def list_snapshots(ctx: Context, claim: str | None) -> Reply:
     rows = ctx.snapshots.snapshots.listing(ctx.session, name, claim)
     foreign = ctx.snapshots.snapshots.foreign(ctx.session, name, claim)
     others = ctx.snapshots.schedules.foreign(name)
-    return replies.listed(claim or name, rows, foreign, others, ctx.words)
+    return replies.listed(claim or name, rows, foreign, others, ctx.format_command)
 
 
 @snapshot.verb(
@@ -199,7 +199,7 @@ def pin(ctx: Context, name: str, reason: str, time: timedelta) -> Reply:
     """Answers until when it is pinned."""
     asked = Pinning(reason, ctx.now + time)
     row = ctx.snapshots.snapshots.pin(ctx.session, ctx.caller, _find(ctx, name), asked, ctx.now)
-    return replies.pinned(row, asked.until, ctx.words)
+    return replies.pinned(row, asked.until, ctx.format_command)
 
 
 @snapshot.verb(

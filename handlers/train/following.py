@@ -14,12 +14,12 @@ def follow_log(ctx: Context, found: Run | ExternalWorkload, wish: LogWish) -> Re
     if isinstance(found, ExternalWorkload):
         raise UsageError(
             f"{found.name} was not started by Quartermaster, so its log cannot be followed.",
-            f"`{ctx.words(f'train logs {found.name}')}` shows its last lines.",
+            f"`{ctx.format_command(f'train logs {found.name}')}` shows its last lines.",
         )
     if wish.is_previous or wish.is_whole:
         other = "--previous" if wish.is_previous else "--file"
         why = "that log no longer grows" if wish.is_previous else "that is the whole log at once"
-        example = ctx.words(f"train logs {found.reference} --follow")
+        example = ctx.format_command(f"train logs {found.reference} --follow")
         raise UsageError(
             f"`--follow` cannot be combined with `{other}`: {why}.", f"Use only one: `{example}`."
         )

@@ -18,4 +18,6 @@ def click_cache_and_run(ctx: Context, offer_id: str) -> Reply:
     """Creates the missing caches of a run and submits it, or neither."""
     offer = ctx.training.offers.get(ctx.session, offer_id, ctx.caller.person, ctx.now)
     ctx.require(Right.DATASET_CACHE)
-    return accepted(ctx.training.offers.accept(ctx.session, ctx.caller, offer, ctx.now), ctx.words)
+    return accepted(
+        ctx.training.offers.accept(ctx.session, ctx.caller, offer, ctx.now), ctx.format_command
+    )

@@ -35,7 +35,7 @@ def compare(ctx: Context, runs: tuple[Reference, ...]) -> Reply:
     """A table of the runs; figures of a run that is still live are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.runs.find(ctx.session, name, each) for each in runs]
-    refuse_few(found, ctx.words("train compare lane lane#2"))
+    refuse_few(found, ctx.format_command("train compare lane lane#2"))
     sides = [Side(run, times_of(ctx.session, run, ctx.now)) for run in found]
     return Reply(card=comparison(sides, ctx.settings.training.prices, ctx.now))
 

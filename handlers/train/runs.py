@@ -294,7 +294,7 @@ def record_card(ctx: Context, run: Run) -> Card:
 
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
     stopped = ctx.training.runs.stop(ctx.session, caller, run, ctx.now)
-    again = code(ctx.words(f"train resubmit {stopped.reference}"))
+    again = code(ctx.format_command(f"train resubmit {stopped.reference}"))
     said = plain(". Its last lines are kept. ")
     return Reply((join("Stopping ", code(stopped.reference), said, again, " starts it again."),))
 

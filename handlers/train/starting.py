@@ -29,5 +29,7 @@ def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Re
     try:
         submitted = submit()
     except UncachedRunError as lacking:
-        return offered(ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.words)
-    return Reply(receipt(submitted, ctx.words(f"train stop {submitted.name}")))
+        return offered(
+            ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.format_command
+        )
+    return Reply(receipt(submitted, ctx.format_command(f"train stop {submitted.name}")))

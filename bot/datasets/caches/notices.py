@@ -1,23 +1,23 @@
 """Messages in the threads of a cache's cards when its fill has ended."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.datasets.caches.tables import Cache
 from bot.datasets.wording import files, size
-from bot.slack.markup import Markup, code, join, person, plain, sentence
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, places_of, post_once
 
 CHANGED = "changed"
 _MOST_KEYS = 3
 
 
-def filled(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
+def filled(session: Session, cache: Cache, format_command: FormatCommand, now: datetime) -> None:
     """Reports that a cache is ready and how to use it; mentions the requester."""
     amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
-    use = words(f"train submit NAME --data {cache.reference}:/data")
+    use = format_command(f"train submit NAME --data {cache.reference}:/data")
     said = [
         plain(f"{cache.reference} is cached on {cache.storage_class}: {amount}."),
         join("Runs read it under /data: ", code(use)),
@@ -25,7 +25,7 @@ def filled(session: Session, cache: Cache, words: Callable[[str], str], now: dat
     _say(session, cache, "filled", said, now)
 
 
-def failed(session: Session, cache: Cache, words: Callable[[str], str], now: datetime) -> None:
+def failed(session: Session, cache: Cache, format_command: FormatCommand, now: datetime) -> None:
     """Reports why a cache failed and what to do; mentions the requester."""
     said = [sentence(f"{cache.reference} was not cached. {cache.reason}"
                      if cache.ready_at is None else
@@ -35,7 +35,7 @@ def failed(session: Session, cache: Cache, words: Callable[[str], str], now: dat
     if cache.unblock:
         said.append(sentence(cache.unblock))
     if cache.stage == CHANGED:
-        again = words(f"dataset version {cache.reference.partition('@')[0]}")
+        again = format_command(f"dataset version {cache.reference.partition('@')[0]}")
         said.append(join("Its source now holds a different version: ", code(again), " records it."))
     _say(session, cache, "failed", said, now, is_bad=True)
 

@@ -1,6 +1,5 @@
 """Records what was observed of a cache in its row, and notifies people."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -14,6 +13,7 @@ from bot.datasets.saying import Said
 from bot.masking import hide_secrets
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
 from bot.reconcile.frame import Findings
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
@@ -25,7 +25,7 @@ CacheFindings = Findings[Decision, CacheObserved]
 
 
 def record(
-    session: Session, row_id: str, found: CacheFindings, words: Callable[[str], str]
+    session: Session, row_id: str, found: CacheFindings, format_command: FormatCommand
 ) -> None:
     """Updates the row, and the card if what it shows has changed."""
     cache = session.get(Cache, row_id)
@@ -37,10 +37,10 @@ def record(
     match found.decision:
         case Filled(said):
             _fill(session, cache, said, found)
-            notices.filled(session, cache, words, found.now)
+            notices.filled(session, cache, format_command, found.now)
         case Fail() as fail:
             _fail(session, cache, fail, found)
-            notices.failed(session, cache, words, found.now)
+            notices.failed(session, cache, format_command, found.now)
         case _:
             pass
     cache.trouble = ""

@@ -1,6 +1,6 @@
 """Answers to a request for a cache: what it costs, or that it already exists."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 from bot.datasets.caches.card import kept
@@ -10,12 +10,11 @@ from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Reply
-from bot.slack.markup import Markup, code, join, person, plain, when
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, when
 from bot.volumes.changes.replies import bill
 from bot.volumes.wording import throughput
 
 CONFIRM = "dataset.cache"
-Words = Callable[[str], str]
 
 
 def offered(offer: CacheOffer) -> Reply:
@@ -47,11 +46,11 @@ def costs(offer: CacheOffer) -> tuple[tuple[str, Markup], ...]:
     )  # fmt: skip
 
 
-def told(found: CacheFound, words: Words) -> Reply:
+def told(found: CacheFound, format_command: FormatCommand) -> Reply:
     """The answer for a cache that is new, being copied, or ready."""
     cache = found.cache
     if found.is_new:
-        undo = code(words(f"dataset evict {cache.reference}"))
+        undo = code(format_command(f"dataset evict {cache.reference}"))
         return Reply(
             (
                 plain(f"Caching {cache.reference} on {cache.storage_class}."),
@@ -59,16 +58,16 @@ def told(found: CacheFound, words: Words) -> Reply:
             )
         )
     if cache.phase == CachePhase.READY:
-        return Reply(_ready(found, words))
+        return Reply(_ready(found, format_command))
     lines = [join(f"{cache.reference} is already being cached on {cache.storage_class}, requested"
                   " by ", person(cache.person), f": {_far(cache)}")]  # fmt: skip
     lines.append(plain(_joined(found)))
     return Reply(tuple(lines))
 
 
-def _ready(found: CacheFound, words: Words) -> tuple[Markup, ...]:
+def _ready(found: CacheFound, format_command: FormatCommand) -> tuple[Markup, ...]:
     cache = found.cache
-    use = code(words(f"train submit NAME --data {cache.reference}:/data"))
+    use = code(format_command(f"train submit NAME --data {cache.reference}:/data"))
     lines = [
         join(f"{cache.reference} has been cached on {cache.storage_class} since ",
              when(cache.ready_at or cache.since),

@@ -42,6 +42,7 @@ from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.reading import closest
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.volumes.pools.capacity import pool_rooms
 
@@ -75,11 +76,11 @@ class CacheService:
         self,
         settings: Callable[[], Settings],
         clusters: Mapping[str, Cluster],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._settings = settings
         self._clusters = clusters
-        self._words = words
+        self._format_command = format_command
         self._classes = Classes(settings, clusters)
 
     @property
@@ -116,7 +117,7 @@ class CacheService:
         size = self._size(session, version, chosen, wish)
         plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout)
         estimate = without(self._estimate(session, version, plan, now), besides)
-        refuse_crowded(estimate, self._words("dataset usage"))
+        refuse_crowded(estimate, self._format_command("dataset usage"))
         if not wish.is_boosted:
             return CacheOffer(plan, estimate)
         boost = self._boosts().offered(session, plan, now)
@@ -129,7 +130,7 @@ class CacheService:
         dataset = session.get(Dataset, version.dataset_id) if version is not None else None
         if version is None or dataset is None or dataset.removed_at is not None:
             raise NotFoundError("This version is no longer in the catalogue.")
-        finding.dataset(session, caller.team or "", dataset.name, self._words)
+        finding.dataset(session, caller.team or "", dataset.name, self._format_command)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
         there = self._there(session, version, plan.storage_class)
@@ -137,7 +138,9 @@ class CacheService:
             told = Keeping(plan.keep_seconds, is_told=False)
             return self._join(session, caller, there, teams, told, now)
         plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class))
-        refuse_crowded(self._estimate(session, version, plan, now), self._words("dataset usage"))
+        refuse_crowded(
+            self._estimate(session, version, plan, now), self._format_command("dataset usage")
+        )
         if plan.is_boosted:
             self._boosts().offered(session, plan, now)
         cache = self._row(caller, version, plan, teams, now)
@@ -188,14 +191,14 @@ class CacheService:
         return CacheFound(cache, added)
 
     def _version(self, session: Session, team: str, said: Reference) -> tuple[Dataset, Version]:
-        dataset = finding.dataset(session, team, said.name, self._words)
+        dataset = finding.dataset(session, team, said.name, self._format_command)
         survey = finding.live_survey(session, dataset.id)
         if survey is not None and said.version == survey.name:
             raise ConflictError(
                 f"{survey.reference} is still being recorded.",
                 f"Its card in <#{survey.channel}> shows the progress. Cache it once recorded.",
             )
-        version = finding.version(session, dataset, said.version, self._words)
+        version = finding.version(session, dataset, said.version, self._format_command)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         return dataset, version
 

@@ -1,6 +1,6 @@
 """Caches as runs use them: resolves references, holds caches, and reports readiness."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from bot.datasets.fsx.tables import Import
 from bot.datasets.tables import Version
 from bot.durations import format_duration
 from bot.errors import ConflictError
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 
 # The folder of the files on a volume that is filled; on FSx the whole volume is the files.
@@ -55,10 +56,10 @@ class NotCachedError(ConflictError):
         self,
         wanted: Sequence[Version],
         versions: Sequence[Version],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         names = [each.reference for each in versions]
-        again = " and ".join(f"`{words(f'dataset cache {name}')}`" for name in names)
+        again = " and ".join(f"`{format_command(f'dataset cache {name}')}`" for name in names)
         is_one = len(names) == 1
         super().__init__(
             f"{' and '.join(names)} {'is' if is_one else 'are'} not cached.",
@@ -100,7 +101,7 @@ def take(
     session: Session,
     wanted: Sequence[Reference],
     user: User,
-    words: Callable[[str], str],
+    format_command: FormatCommand,
     now: datetime,
 ) -> list[Taken]:
     """Holds the caches that references mean; a reference without a version means the newest.
@@ -112,10 +113,10 @@ def take(
         ConflictError: one is not cached where it is needed, cannot be mounted there, or is about
             to be evicted.
     """
-    found = [_found(session, each, user, words) for each in wanted]
+    found = [_found(session, each, user, format_command) for each in wanted]
     missing = {version.id: version for version, cache in found if cache is None}
     if missing:
-        raise NotCachedError([each for each, _ in found], list(missing.values()), words)
+        raise NotCachedError([each for each, _ in found], list(missing.values()), format_command)
     for _, cache in found:
         if cache is not None:
             refuse_lost(session, cache, "mounted by a new run")
@@ -149,16 +150,16 @@ def left(session: Session, cache_ids: Iterable[str], now: datetime) -> None:
 
 
 def _found(
-    session: Session, asked: Reference, user: User, words: Callable[[str], str]
+    session: Session, asked: Reference, user: User, format_command: FormatCommand
 ) -> tuple[Version, Cache | None]:
     """The version that a reference means, and its cache; None if it is not cached."""
-    dataset = finding.dataset(session, user.team, asked.name, words)
-    version = finding.version(session, dataset, asked.version, words)
+    dataset = finding.dataset(session, user.team, asked.name, format_command)
+    version = finding.version(session, dataset, asked.version, format_command)
     bounds.insist(bounds.of_version(session, user.settings, version))
     caches = caching.of_version(session, version.id, user.cluster)
     usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
     if usable is None and caches:
-        again = words(f"dataset cache {version.reference}")
+        again = format_command(f"dataset cache {version.reference}")
         raise ConflictError(
             f"{version.reference} is being evicted from {caches[0].storage_class}.",
             f"When its card shows Evicted, `{again}` caches it again.",

@@ -1,28 +1,27 @@
 """Posts the end of a push to its requester, in the thread of its card."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.datasets.tables import Push, PushPhase, Version
 from bot.datasets.wording import files, size
-from bot.slack.markup import Markup, code, join, person, plain, sentence
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once
 
 _MOST_KEYS = 3
 
 
-def ended(session: Session, push: Push, words: Callable[[str], str], now: datetime) -> None:
+def ended(session: Session, push: Push, format_command: FormatCommand, now: datetime) -> None:
     """Posts once how a push ended, and mentions its requester."""
     is_bad = push.phase == PushPhase.FAILED
-    said = _failed(push) if is_bad else _pushed(session, push, words)
+    said = _failed(push) if is_bad else _pushed(session, push, format_command)
     lines = (join(person(push.person), " ", said[0]), *said[1:])
     note = ThreadMessage("ended", lines, broadcast=is_bad, owner=push.person)
     post_once(session, push.subject, push.channel, note, now)
 
 
-def _pushed(session: Session, push: Push, words: Callable[[str], str]) -> list[Markup]:
+def _pushed(session: Session, push: Push, format_command: FormatCommand) -> list[Markup]:
     amount = f"{files(push.files_done)}, {size(push.bytes_done)}"
     said = [plain(f"{push.source} was pushed to {push.target}: {amount}.")]
     if push.version_id is not None:
@@ -31,7 +30,7 @@ def _pushed(session: Session, push: Push, words: Callable[[str], str]) -> list[M
     elif push.unrecorded:
         said.append(sentence(f"No version of {push.dataset} was recorded. {push.unrecorded}"))
     elif not push.dataset:
-        again = words(f"dataset add NAME {push.target} --store {push.store}")
+        again = format_command(f"dataset add NAME {push.target} --store {push.store}")
         said.append(join("To add it as a dataset: ", code(again)))
     return said
 

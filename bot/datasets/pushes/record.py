@@ -1,6 +1,5 @@
 """Writes the observed state of a push to its row, and posts what people must know."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +24,7 @@ from bot.datasets.tables import PUSH, Push, PushPhase
 from bot.masking import hide_secrets
 from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import Findings
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 
 _SMOOTHING = 0.5
@@ -38,7 +38,7 @@ class Ways:
     """Records versions and formats commands."""
 
     versions: Versions
-    words: Callable[[str], str]
+    format_command: FormatCommand
 
 
 def record(session: Session, row_id: str, found: PushFindings, ways: Ways) -> None:
@@ -60,12 +60,12 @@ def record(session: Session, row_id: str, found: PushFindings, ways: Ways) -> No
         case Pushed(said):
             _push(push, said, found)
             ways.versions.record(session, push, found.now)
-            notices.ended(session, push, ways.words, found.now)
+            notices.ended(session, push, ways.format_command, found.now)
         case Fail() as fail:
             push.phase, push.keys = PushPhase.FAILED, list(fail.keys)
             push.reason, push.unblock = hide_secrets(fail.reason), fail.unblock
             _end(push, found.now)
-            notices.ended(session, push, ways.words, found.now)
+            notices.ended(session, push, ways.format_command, found.now)
         case _:
             pass
     push.is_late = is_late(push, found.now)

@@ -27,6 +27,7 @@ from bot.holds import SNAPSHOT, Hold
 from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
 from bot.volumes.records import ClaimPlace, refuse_stale
 
@@ -57,11 +58,11 @@ class PushService:
         self,
         settings: Callable[[], Settings],
         clusters: Mapping[str, Cluster],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._settings = settings
         self._clusters = clusters
-        self._datasets = DatasetService(settings, words)
+        self._datasets = DatasetService(settings, format_command)
 
     def ask(self, session: Session, caller: Caller, wish: PushRequest) -> PushOffer:
         """What would be pushed; UserError if it cannot be."""

@@ -13,6 +13,7 @@ from bot.datasets.service import DatasetService, NewDataset
 from bot.datasets.tables import Push, Version
 from bot.errors import UserError
 from bot.people.access import Caller, ChannelPlace
+from bot.slack.markup import FormatCommand
 
 
 class Written(NamedTuple):
@@ -40,9 +41,9 @@ class Versions:
     """Records versions of pushed folders."""
 
     def __init__(
-        self, settings: Callable[[], Settings], words: Callable[[str], str], makers: Makers
+        self, settings: Callable[[], Settings], format_command: FormatCommand, makers: Makers
     ) -> None:
-        self._datasets = DatasetService(settings, words)
+        self._datasets = DatasetService(settings, format_command)
         self._makers = makers
 
     def record(self, session: Session, push: Push, now: datetime) -> None:

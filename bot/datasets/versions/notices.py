@@ -1,6 +1,5 @@
 """Posts the end of a survey to its requester, and new content to the owning team."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session, col, select
@@ -9,18 +8,18 @@ from bot.datasets import finding
 from bot.datasets.tables import Version, VersionPhase
 from bot.datasets.wording import objects, size
 from bot.slack.card import Button
-from bot.slack.markup import Markup, code, join, person, plain, sentence
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once
 
 RECORD = "dataset.version"
 _MOST_KEYS = 3
 
 
-def ended(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
+def ended(session: Session, version: Version, format_command: FormatCommand, now: datetime) -> None:
     """Posts once how a survey ended, and mentions its requester."""
     match VersionPhase(version.phase):
         case VersionPhase.READY:
-            said = _ready(session, version, words)
+            said = _ready(session, version, format_command)
         case VersionPhase.UNCHANGED:
             same = session.get_one(Version, version.same_as)
             line = f"has not changed since {same.name}, so there is no version {version.name}."
@@ -34,7 +33,7 @@ def ended(session: Session, version: Version, words: Callable[[str], str], now: 
     post_once(session, version.subject, version.channel, note, now)
 
 
-def changed(session: Session, found: Version, words: Callable[[str], str], now: datetime) -> None:
+def changed(session: Session, found: Version, format_command: FormatCommand, now: datetime) -> None:
     """Posts to the owner's channel, once per content, that a dataset's source has changed."""
     earlier = select(Version.id).where(
         col(Version.dataset_id) == found.dataset_id,
@@ -50,7 +49,7 @@ def changed(session: Session, found: Version, words: Callable[[str], str], now: 
             f"The source of {found.dataset} has changed since {newest.name}: it now has"
             f" {_amount(found)}. {newest.name} has {_amount(newest)}."
         ),
-        join(code(words(f"dataset version {found.dataset}")), " records it."),
+        join(code(format_command(f"dataset version {found.dataset}")), " records it."),
     )
     button = Button(RECORD, "Record a new version", found.dataset_id)
     note = ThreadMessage("changed", lines, in_thread=False, buttons=(button,))
@@ -61,11 +60,11 @@ def _amount(version: Version) -> str:
     return f"{objects(version.objects or 0)}, {size(version.size_bytes or 0)}"
 
 
-def _ready(session: Session, version: Version, words: Callable[[str], str]) -> list[Markup]:
+def _ready(session: Session, version: Version, format_command: FormatCommand) -> list[Markup]:
     said = [plain(f"{version.reference} is recorded: {_amount(version)}.")]
     parents = (session.get_one(Version, each) for each in version.parents)
     for parent in [each for each in parents if each.dataset_id == version.dataset_id][-1:]:
-        compare = words(f"dataset diff {parent.reference} {version.reference}")
+        compare = format_command(f"dataset diff {parent.reference} {version.reference}")
         said.append(join("To see what changed: ", code(compare)))
     return said
 

@@ -1,6 +1,5 @@
 """Writes the observed state of a survey to its row, and posts what people must know."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
@@ -13,13 +12,14 @@ from bot.datasets.versions.decide import Decision, Surveyed, SurveyObserved, is_
 from bot.masking import hide_secrets
 from bot.reconcile.decisions import Done, Fail, UpdateStatus
 from bot.reconcile.frame import Findings
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 
 VersionFindings = Findings[Decision, SurveyObserved]
 
 
 def record(
-    session: Session, row_id: str, found: VersionFindings, words: Callable[[str], str]
+    session: Session, row_id: str, found: VersionFindings, format_command: FormatCommand
 ) -> None:
     """Updates the row, and the card if what it shows has changed."""
     version = session.get(Version, row_id)
@@ -31,7 +31,7 @@ def record(
     if isinstance(found.decision, Done):
         version.is_cleared = True
     elif version.is_live:  # and it was not ended in the meantime
-        _go_on(session, version, found, words)
+        _go_on(session, version, found, format_command)
     version.trouble = ""
     version.is_late = is_late(version, found.now)
     session.add(version)
@@ -40,26 +40,26 @@ def record(
 
 
 def _go_on(
-    session: Session, version: Version, found: VersionFindings, words: Callable[[str], str]
+    session: Session, version: Version, found: VersionFindings, format_command: FormatCommand
 ) -> None:
     match found.decision:
         case UpdateStatus(phase):
             _follow(version, phase, found)
         case Surveyed(said):
             _found(session, version, said, found)
-            _tell(session, version, words, found.now)
+            _tell(session, version, format_command, found.now)
         case Fail() as fail:
             _fail(version, fail, found)
-            _tell(session, version, words, found.now)
+            _tell(session, version, format_command, found.now)
         case _:
             pass
 
 
-def _tell(session: Session, version: Version, words: Callable[[str], str], now: datetime) -> None:
+def _tell(session: Session, version: Version, format_command: FormatCommand, now: datetime) -> None:
     if not version.is_refresh:
-        notices.ended(session, version, words, now)
+        notices.ended(session, version, format_command, now)
     elif version.phase == VersionPhase.CHANGED:
-        notices.changed(session, version, words, now)
+        notices.changed(session, version, format_command, now)
 
 
 def _follow(version: Version, phase: VersionPhase, found: VersionFindings) -> None:

@@ -1,6 +1,5 @@
 """Records the outcome of a step of a restore in its row, and posts replies."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
@@ -10,6 +9,7 @@ from bot.reconcile.decisions import Create, Done, Fail, UpdateStatus
 from bot.reconcile.due import wake
 from bot.reconcile.frame import Findings
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.snapshots import notices
 from bot.snapshots.keepers import release
@@ -20,7 +20,7 @@ RestoreFindings = Findings[Decision, RestoreObserved]
 
 
 def record(
-    session: Session, row_id: str, found: RestoreFindings, words: Callable[[str], str]
+    session: Session, row_id: str, found: RestoreFindings, format_command: FormatCommand
 ) -> None:
     """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Restore, row_id)
@@ -31,7 +31,7 @@ def record(
     if seen is not None and not found.observed.is_taken:
         row.uid = seen.uid
     row.trouble = ""
-    _apply(session, row, found, words)
+    _apply(session, row, found, format_command)
     row.is_late = is_late(row, found.now)
     session.add(row)
     if _shown(row) != before:
@@ -41,7 +41,7 @@ def record(
 
 
 def _apply(
-    session: Session, row: Restore, found: RestoreFindings, words: Callable[[str], str]
+    session: Session, row: Restore, found: RestoreFindings, format_command: FormatCommand
 ) -> None:
     match found.decision:
         case Create():
@@ -51,11 +51,11 @@ def _apply(
             row.obstacle = hide_secrets(obstacle)
         case Ready():
             _end(row, RestorePhase.READY, found.now)
-            notices.restored(session, row, words, found.now)
+            notices.restored(session, row, format_command, found.now)
         case Fail(reason, unblock):
             row.reason, row.unblock = hide_secrets(reason), unblock
             _end(row, RestorePhase.FAILED, found.now)
-            notices.restored(session, row, words, found.now)
+            notices.restored(session, row, format_command, found.now)
         case Cancelled():
             row.reason = f"<@{row.cancelled_by}> cancelled it."
             _end(row, RestorePhase.CANCELLED, found.now)

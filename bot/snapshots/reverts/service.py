@@ -18,6 +18,7 @@ from bot.holds import Hold
 from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
 from bot.snapshots import finding
 from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode
@@ -52,13 +53,13 @@ class RevertService:
         access: Access,
         approvals: Approvals,
         clusters: Mapping[str, Cluster],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._settings = settings
         self._access = access
         self._approvals = approvals
         self._clusters = clusters
-        self._words = words
+        self._format_command = format_command
 
     def offer(self, session: Session, caller: Caller, row: Snapshot, why: str) -> RevertOffer:
         """What a revert would do, before it is requested; raises UserError if impossible."""
@@ -148,7 +149,7 @@ class RevertService:
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
         refuse_stale(session, place, "reverted")
         cluster = self._clusters[row.cluster]
-        target = _target(row, self._words)
+        target = _target(row, self._format_command)
         problem = cannot(row.driver, cluster, target) or hindrance(
             in_view(cluster, row.namespace, row.claim_name),
             pods_in_view(cluster, row.namespace),
@@ -200,12 +201,12 @@ class RevertService:
             show_card(session, row.subject, each, now, live=False, owner=deciders[0])
 
 
-def target_of(row: Revert, words: Callable[[str], str]) -> Target:
+def target_of(row: Revert, format_command: FormatCommand) -> Target:
     """The PVC and the snapshot of a revert."""
-    again = words(f"snapshot restore {row.snapshot} --as {row.claim_name}-before")
+    again = format_command(f"snapshot restore {row.snapshot} --as {row.claim_name}-before")
     return Target(row.team, row.claim_name, row.claim_uid, row.snapshot, row.snapshot_uid, again)
 
 
-def _target(row: Snapshot, words: Callable[[str], str]) -> Target:
-    again = words(f"snapshot restore {row.name} --as {row.claim_name}-before")
+def _target(row: Snapshot, format_command: FormatCommand) -> Target:
+    again = format_command(f"snapshot restore {row.name} --as {row.claim_name}-before")
     return Target(row.team, row.claim_name, row.claim_uid, row.name, row.uid or "", again)

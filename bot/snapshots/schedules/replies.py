@@ -1,19 +1,17 @@
 """Ephemeral answers about snapshot schedules. Pure: no I/O."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from bot.slack.card import Card, Reply, Table
-from bot.slack.markup import Markup, code, join, plain, when
+from bot.slack.markup import FormatCommand, Markup, code, join, plain, when
 from bot.snapshots.schedules.card import covered, kept
 from bot.snapshots.tables import SnapshotSchedule
 
-Words = Callable[[str], str]
 
-
-def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
+def scheduled(row: SnapshotSchedule, then: datetime, format_command: FormatCommand) -> Reply:
     """The answer to `snapshot schedule`; `then` is the slot after the next."""
-    stop = code(words(f"snapshot unschedule {row.claim_name}"))
+    stop = code(format_command(f"snapshot unschedule {row.claim_name}"))
     lines = [
         join("Snapshots of ", code(row.claim_name), " are taken at ", code(row.cron),
              plain(f" in {row.time_zone}: next "), when(row.next_at), ", then ", when(then), "."),
@@ -27,9 +25,9 @@ def scheduled(row: SnapshotSchedule, then: datetime, words: Words) -> Reply:
     return Reply(tuple(lines))
 
 
-def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
+def unscheduled(row: SnapshotSchedule, format_command: FormatCommand) -> Reply:
     """The answer to `snapshot unschedule`, with the command that starts the schedule again."""
-    again = code(words(f'snapshot schedule {row.claim_name} "{row.cron}"'))
+    again = code(format_command(f'snapshot schedule {row.claim_name} "{row.cron}"'))
     return Reply(
         (
             join("No more snapshots of ", code(row.claim_name), " are taken on a schedule."),
@@ -40,12 +38,15 @@ def unscheduled(row: SnapshotSchedule, words: Words) -> Reply:
 
 
 def schedules(
-    team: str, rows: Sequence[SnapshotSchedule], foreign: Sequence[str], words: Words
+    team: str,
+    rows: Sequence[SnapshotSchedule],
+    foreign: Sequence[str],
+    format_command: FormatCommand,
 ) -> Reply:
     """A table of a team's schedules; those of snapscheduler are listed below it."""
     lines: list[Markup] = []
     if not rows:
-        begin = code(words('snapshot schedule results "0 2 * * *" --keep 7d'))
+        begin = code(format_command('snapshot schedule results "0 2 * * *" --keep 7d'))
         lines.append(join(plain(f"{team} has no snapshot schedules. To create one: "), begin))
     if foreign:
         lines.append(foreign_line(foreign))

@@ -18,6 +18,7 @@ from bot.people.access import Caller, Right, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.schedule import next_slot
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
@@ -54,11 +55,11 @@ class ScheduleService:
         self,
         settings: Callable[[], Settings],
         clusters: Mapping[str, Cluster],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._settings = settings
         self._clusters = clusters
-        self._words = words
+        self._format_command = format_command
 
     def schedule(
         self, session: Session, caller: Caller, wish: ScheduleRequest, now: datetime
@@ -101,7 +102,7 @@ class ScheduleService:
             )
         if not found:
             known = ", ".join(each.claim_name for each in there)
-            example = self._words(f'snapshot schedule {claim} "{_EXAMPLE}"')
+            example = self._format_command(f'snapshot schedule {claim} "{_EXAMPLE}"')
             raise NotFoundError(
                 f"PVC {claim} has no snapshot schedule.",
                 f"PVCs with a schedule: {known}." if known else f"To create one: `{example}`",

@@ -1,6 +1,5 @@
 """Records the outcome of a step of a snapshot in its row, and posts replies."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -9,6 +8,7 @@ from bot import holds
 from bot.masking import hide_secrets
 from bot.reconcile.decisions import Delete, Done, Fail, UpdateStatus
 from bot.reconcile.frame import Findings
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import Subject, refresh_cards
 from bot.snapshots import notices
 from bot.snapshots.examining import SnapshotPlan
@@ -34,7 +34,7 @@ SnapshotFindings = Findings[Decision, SnapshotObserved]
 
 
 def record(
-    session: Session, row_id: str, found: SnapshotFindings, words: Callable[[str], str]
+    session: Session, row_id: str, found: SnapshotFindings, format_command: FormatCommand
 ) -> None:
     """Updates the row, and refreshes the card if what it shows has changed."""
     row = session.get(Snapshot, row_id)
@@ -52,7 +52,7 @@ def record(
     if isinstance(found.decision, Stay) and row.deleted_by is not None:
         notices.stayed(session, row, found.decision.why, found.now)
     _apply(row, found)
-    _tell(session, row, found, words)
+    _tell(session, row, found, format_command)
     row.is_late = is_late(row, found.now)
     session.add(row)
     if _shown(row) != before:
@@ -105,13 +105,13 @@ def _apply_leaving(row: Snapshot, found: SnapshotFindings) -> None:
 
 
 def _tell(
-    session: Session, row: Snapshot, found: SnapshotFindings, words: Callable[[str], str]
+    session: Session, row: Snapshot, found: SnapshotFindings, format_command: FormatCommand
 ) -> None:
     match found.decision:
         case Ready() | Fail() if row.schedule_id is not None:
             on_snapshot_change(session, row, found.now)
         case Ready() | Fail():
-            notices.ended(session, row, words, found.now)
+            notices.ended(session, row, format_command, found.now)
         case Gone(why):
             # Pins and other holds are obsolete.
             for hold in holds.on(session, SNAPSHOT, row.id, found.now):

@@ -1,18 +1,17 @@
 """Ephemeral answers of the snapshot commands. Pure: no I/O."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from bot.datasets.wording import capacity
 from bot.slack.card import Button, Card, Reply, Table
-from bot.slack.markup import Markup, code, join, person, plain, sentence, when
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence, when
 from bot.snapshots.schedules.replies import foreign_line
 from bot.snapshots.snapshots.card import DELETE
 from bot.snapshots.tables import Restore, Snapshot, SnapshotIntent, SnapshotPhase
 from bot.snapshots.wording import mounting
 
-Words = Callable[[str], str]
 _MOST_ROWS, _MOST_FOREIGN = 25, 10
 _STATES = {
     SnapshotPhase.ASKED: "pending",
@@ -22,14 +21,14 @@ _STATES = {
 }
 
 
-def taking(row: Snapshot, words: Words) -> Reply:
+def taking(row: Snapshot, format_command: FormatCommand) -> Reply:
     """The answer to `snapshot create`: the snapshot's name, and how long it is kept."""
     kept = (
         join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
         if row.keep_until is not None
         else plain("It is kept until it is deleted manually.")
     )
-    show = code(words(f"snapshot show {row.name}"))
+    show = code(format_command(f"snapshot show {row.name}"))
     return Reply(
         (
             join("Taking a snapshot of ", code(row.claim_name), ": ", code(row.name), "."),
@@ -43,7 +42,7 @@ def listed(
     rows: Sequence[Snapshot],
     foreign: Sequence[str],
     schedules: Sequence[str],
-    words: Words,
+    format_command: FormatCommand,
 ) -> Reply:
     """A table of a team's snapshots.
 
@@ -51,7 +50,7 @@ def listed(
     """
     lines: list[Markup] = []
     if not rows:
-        take = code(words("snapshot create results"))
+        take = code(format_command("snapshot create results"))
         lines.append(join(plain(f"{whose} has no snapshots. Take one: "), take))
     if len(rows) > _MOST_ROWS:
         lines.append(plain(f"{len(rows) - _MOST_ROWS} older snapshots are not shown."))
@@ -99,9 +98,9 @@ def leaving(row: Snapshot) -> Reply:
     return Reply((join("Deleting ", code(row.name), ". Its card shows the progress."),))
 
 
-def pinned(row: Snapshot, until: datetime, words: Words) -> Reply:
+def pinned(row: Snapshot, until: datetime, format_command: FormatCommand) -> Reply:
     """The answer to `snapshot pin`: until when the snapshot is pinned."""
-    undo = code(words(f"snapshot unpin {row.name}"))
+    undo = code(format_command(f"snapshot unpin {row.name}"))
     return Reply(
         (
             join(code(row.name), " is pinned until ", when(until),

@@ -20,6 +20,7 @@ from bot.people.access import Caller, Right, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.card import Card
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots import finding
 from bot.snapshots.examining import SnapshotPlan
@@ -68,11 +69,11 @@ class SnapshotService:
         self,
         settings: Callable[[], Settings],
         clusters: Mapping[str, Cluster],
-        words: Callable[[str], str],
+        format_command: FormatCommand,
     ) -> None:
         self._settings = settings
         self._clusters = clusters
-        self._words = words
+        self._format_command = format_command
 
     def take(
         self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
@@ -105,7 +106,7 @@ class SnapshotService:
 
     def find(self, session: Session, team: str, name: str) -> Snapshot:
         """The snapshot of that name, or the newest of the PVC of that name."""
-        return finding.named(session, team, name, self._words)
+        return finding.named(session, team, name, self._format_command)
 
     def get(self, session: Session, row_id: str) -> Snapshot:
         """The snapshot of a button; NotFoundError where there is none."""
@@ -158,7 +159,7 @@ class SnapshotService:
         self._refuse_leaving(row)
         keepers = keeping(session, row, now)
         if keepers:
-            unpin = self._words(f"snapshot unpin {row.name}")
+            unpin = self._format_command(f"snapshot unpin {row.name}")
             raise ConflictError(
                 f"{row.name} cannot be deleted now. {' '.join(keepers)}",
                 f"Wait until that has ended, or remove pins: `{unpin}`.",

@@ -1,6 +1,5 @@
 """Starts and stops following logs in direct messages."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select
@@ -11,6 +10,7 @@ from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
 from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import Message, show_card
 from bot.training.tables import FOLLOW, LogFollow, Run
 
@@ -27,8 +27,8 @@ _LIVE = col(LogFollow.ended_at).is_(None)
 class FollowService:
     """The operations that handlers call; `words` formats a command."""
 
-    def __init__(self, words: Callable[[str], str]) -> None:
-        self._words = words
+    def __init__(self, format_command: FormatCommand) -> None:
+        self._format_command = format_command
 
     def follow(
         self, session: Session, caller: Caller, run: Run, now: datetime, *, pod: str, lines: int
@@ -50,7 +50,7 @@ class FollowService:
         """The followed log of a button; NotFoundError when it no longer exists."""
         row = session.get(LogFollow, follow_id)
         if row is None:
-            again = self._words("train logs lane --follow")
+            again = self._format_command("train logs lane --follow")
             raise NotFoundError(
                 "This log was followed more than a day ago.", f"`{again}` follows a log."
             )
@@ -69,7 +69,7 @@ class FollowService:
 
     def _begun(self, session: Session, caller: Caller, run: Run, now: datetime) -> LogFollow:
         live = list(session.scalars(select(col(LogFollow.person)).where(_LIVE)))
-        alone = f"`{self._words(f'train logs {run.reference}')}` shows its last lines."
+        alone = f"`{self._format_command(f'train logs {run.reference}')}` shows its last lines."
         if live.count(caller.person) >= MOST_OF_A_PERSON:
             raise LimitError(
                 f"You already follow {MOST_OF_A_PERSON} logs, the maximum at a time.",
@@ -95,7 +95,7 @@ class FollowService:
         if not run.is_live:
             raise ConflictError(
                 f"{run.reference} has ended, so its log no longer grows.",
-                f"`{self._words(f'train logs {run.reference}')}` shows it.",
+                f"`{self._format_command(f'train logs {run.reference}')}` shows it.",
             )
 
 

@@ -12,6 +12,7 @@ from bot.config import Settings
 from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import Caller, Right
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import is_coming, refresh_cards
 from bot.training import notices
 from bot.training.kinds import gpus_of
@@ -44,11 +45,11 @@ class IdlingService:
     """Handles observations of GPUs; `stop` stops the runs with the given root uids."""
 
     def __init__(
-        self, settings: Callable[[], Settings], stop: Stop, words: Callable[[str], str]
+        self, settings: Callable[[], Settings], stop: Stop, format_command: FormatCommand
     ) -> None:
         self._settings = settings
         self._stop = stop
-        self._words = words
+        self._format_command = format_command
 
     def watched(self, session: Session, cluster: str) -> list[Run]:
         """The running sessions with GPUs of a cluster."""
@@ -123,7 +124,7 @@ class IdlingService:
         if not run.is_live or run.wanted == RunIntent.STOP:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
-                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+                f"`{self._format_command(f'train resubmit {run.reference}')}` starts it again.",
             )
         run.kept_until = now + KEPT_FOR
         session.add(run)

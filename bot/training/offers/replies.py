@@ -1,26 +1,25 @@
 """Answers about runs whose data is not cached, and about the caches created for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bot.datasets.caches.replies import costs
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.slack.card import Button, Card, Reply
-from bot.slack.markup import Markup, code, join, plain
+from bot.slack.markup import FormatCommand, Markup, code, join, plain
 from bot.training.offers.service import Accepted, Offered
 from bot.training.runs.replies import receipt
 from bot.training.tables import Run
 
 CONFIRM = "train.cache"
-Words = Callable[[str], str]
 
 
-def offered(offer: Offered, words: Words) -> Reply:
+def offered(offer: Offered, format_command: FormatCommand) -> Reply:
     """The cost of caching the data of a run, with the button that confirms both."""
     names = [each.estimate.version.reference for each in offer.caches]
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
-    by_hand = [code(words(f"dataset cache {name}")) for name in names]
+    by_hand = [code(format_command(f"dataset cache {name}")) for name in names]
     card = Card(
         title=f"Cache {listed} and run {offer.run}?",
         lines=(
@@ -35,15 +34,15 @@ def offered(offer: Offered, words: Words) -> Reply:
     return Reply(card=card, buttons=(button,), is_question=True)
 
 
-def accepted(done: Accepted | Run, words: Words) -> Reply:
+def accepted(done: Accepted | Run, format_command: FormatCommand) -> Reply:
     """The answer to a confirmation; or the run that it already submitted."""
     if isinstance(done, Run):
-        show = code(words(f"train show {done.reference}"))
+        show = code(format_command(f"train show {done.reference}"))
         return Reply(
             (join(code(done.reference), " was already submitted with this button. ", show,
                   " shows it."),)
         )  # fmt: skip
-    undo = words(f"train stop {done.run.name}")
+    undo = format_command(f"train stop {done.run.name}")
     return Reply((*map(_cached, done.caches), *receipt(done.run, undo)))
 
 

@@ -1,6 +1,5 @@
 """Offers to cache the data of a run and to submit the run, with one click."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +15,7 @@ from bot.datasets.caches.tables import CacheIntent
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotAllowedError, UserError
 from bot.people.access import Caller, Right
+from bot.slack.markup import FormatCommand
 from bot.training.service import TrainingService
 from bot.training.spec import RunSpec, to_row
 from bot.training.submission.new_run import AskedRun, Submitted, UncachedRunError
@@ -45,11 +45,11 @@ class OfferService:
     """Creates and accepts offers to cache the data of a run; `words` formats a command."""
 
     def __init__(
-        self, training: TrainingService, caches: CacheService, words: Callable[[str], str]
+        self, training: TrainingService, caches: CacheService, format_command: FormatCommand
     ) -> None:
         self._training = training
         self._caches = caches
-        self._words = words
+        self._format_command = format_command
 
     def offer(
         self, session: Session, caller: Caller, lacking: UncachedRunError, now: datetime
@@ -128,7 +128,7 @@ class OfferService:
                     self._caches.classes.refuse_unshareable(chosen, lacking.namespace)
                     found.append(offer)
             except UserError as error:
-                again = self._words(f"dataset cache {version.reference}")
+                again = self._format_command(f"dataset cache {version.reference}")
                 hint = f"`{again}` caches it, with other options if needed. {error.hint}"
                 raise ConflictError(
                     f"{version.reference} is not cached. {error.message}", hint.strip()

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.config import Training
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training import finding, notices
@@ -83,7 +84,7 @@ class Recorder:
     """
 
     training: Callable[[], Training]
-    words: Callable[[str], str]
+    format_command: FormatCommand
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
 
@@ -151,7 +152,7 @@ class Recorder:
             notices.admitted(session, run, came_at, now)
         if state.phase is RunPhase.PREEMPTED and came_from is not RunPhase.PREEMPTED:
             run.preemptions += 1
-            notices.preempted(session, run, state.reason, self.words, now)
+            notices.preempted(session, run, state.reason, self.format_command, now)
         self._note_times(session, run, came_from, came_at, found)
         self._note_attempt(session, run, found)
         run.reason = " ".join(filter(None, (run.reason, _attempted(session, run, state, found))))
@@ -170,7 +171,7 @@ class Recorder:
         note_limit(session, run, found.limit, now)
         if is_to_be_reminded(run, now):
             run.reminders, run.reminded_at = run.reminders + 1, now
-            notices.ends_soon(session, run, self.words, now)
+            notices.ends_soon(session, run, self.format_command, now)
 
     def _note_attempt(self, session: Session, run: Run, found: RunFindings) -> None:
         """Stores the last failure of a pod, and posts it if the run continues."""
@@ -204,7 +205,7 @@ class Recorder:
         let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])
-        notices.ended(session, run, pod, lines, self.words, found.now)
+        notices.ended(session, run, pod, lines, self.format_command, found.now)
         end_snapshots.take(session, run, self.snapshots, found.now)
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == RunPhase.STOPPED:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from bot.quotas import Figures, Queue, Queues
 from bot.quotas.engines.engine import EngineTerms
 from bot.quotas.engines.standing import AdmissionState, Blocked, Cause
+from bot.slack.markup import FormatCommand
 from bot.training.expecting import capacity, expected_start, releases, room
 from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec, spec_of
@@ -33,7 +34,7 @@ class Asking:
 
     queues: Queues
     teams: Mapping[str, str]
-    words: Callable[[str], str]
+    format_command: FormatCommand
 
     def team(self, queue: str) -> str:
         """The team of a queue, else the queue itself."""
@@ -211,7 +212,7 @@ def _borrowable(own: Figures, free: Decimal) -> Decimal:
 
 def _request(now: _Situation, short: Decimal) -> str:
     command = f'quota request +{_number(short)} --for 1d --reason "..."'
-    return f"`{now.asking.words(command)}`."
+    return f"`{now.asking.format_command(command)}`."
 
 
 def _holders(now: _Situation) -> str:

@@ -1,6 +1,5 @@
 """The operations on sessions: opening and extending them."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -11,6 +10,7 @@ from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.training.session_time import is_session, last_moment
 from bot.training.tables import KIND, Run, RunIntent, RunPhase
@@ -19,8 +19,8 @@ from bot.training.tables import KIND, Run, RunIntent, RunPhase
 class SessionService:
     """The operations that handlers call; `words` formats a command."""
 
-    def __init__(self, words: Callable[[str], str]) -> None:
-        self._words = words
+    def __init__(self, format_command: FormatCommand) -> None:
+        self._format_command = format_command
 
     def refuse_opening(self, caller: Caller, run: Run) -> None:
         """UserError unless the run is a running session and the caller is its owner."""
@@ -76,7 +76,7 @@ class SessionService:
         if not is_session(run):
             raise ConflictError(
                 f"{run.reference} is not a session: it was not started with `--kind interactive`.",
-                f"`{self._words(f'train show {run.reference}')}` shows what it is.",
+                f"`{self._format_command(f'train show {run.reference}')}` shows what it is.",
             )
 
     def _refuse_waiting(self, run: Run) -> None:
@@ -84,12 +84,13 @@ class SessionService:
         if not run.is_live or is_leaving:
             raise ConflictError(
                 f"{run.reference} {'is ending' if run.is_live else 'has ended'}.",
-                f"`{self._words(f'train resubmit {run.reference}')}` starts it again.",
+                f"`{self._format_command(f'train resubmit {run.reference}')}` starts it again.",
             )
         if run.phase != RunPhase.RUNNING or run.until is None:
             raise ConflictError(
                 f"{run.reference} is not running yet, and its time counts only once it is.",
-                f"`{self._words(f'train why {run.reference}')}` shows what it is waiting for.",
+                f"`{self._format_command(f'train why {run.reference}')}`"
+                " shows what it is waiting for.",
             )
 
     def _too_long(self, run: Run, room: timedelta) -> LimitError:
@@ -99,5 +100,5 @@ class SessionService:
         hint = "Start another one when it ends."
         if room:
             example = f"train extend {run.reference} {format_duration(room).replace(' ', '')}"
-            hint = f"`{self._words(example)}` is the most that is possible."
+            hint = f"`{self._format_command(example)}` is the most that is possible."
         return LimitError(f"{run.reference} may last {most} in total.", hint)

@@ -1,7 +1,7 @@
 """The data of runs: dataset versions whose caches are held while a run needs them."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from bot.datasets.finding import Reference
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.quotas import Engine
+from bot.slack.markup import FormatCommand
 from bot.snapshots.restores.service import data_readiness
 from bot.training.kinds.kind import Site
 from bot.training.spec import Data, RunSpec, asked_spec
@@ -43,7 +44,7 @@ def with_data(
     spec: RunSpec,
     reader: Reader,
     settings: Settings,
-    words: Callable[[str], str],
+    format_command: FormatCommand,
     now: datetime,
 ) -> RunSpec:
     """The spec with its data resolved to versions and their caches, which are held for the run.
@@ -58,7 +59,7 @@ def with_data(
         return spec
     wanted = [_reference(each) for each in spec.data]
     try:
-        found = using.take(session, wanted, _user(reader, settings), words, now)
+        found = using.take(session, wanted, _user(reader, settings), format_command, now)
     except NotCachedError as error:
         asked = _pinned(reader.asked, error.wanted)
         raise UncachedRunError(error, asked, reader.team.namespace) from None

@@ -1,7 +1,7 @@
 """The rows of a new run: checks against its team's policy and live runs, and its insert."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.masking import mask
 from bot.people.access import Caller
+from bot.slack.markup import FormatCommand
 from bot.training.kinds import gpus_of
 from bot.training.kinds.pods import object_name
 from bot.training.kinds.sync import OPEN_OPTIONS
@@ -117,23 +118,23 @@ def present(session: Session, team: str, name: str) -> Present:
     return Present(live_runs, newest or 0, bool(is_live))
 
 
-def refuse_live(name: str, there: Present, words: Callable[[str], str]) -> None:
+def refuse_live(name: str, there: Present, format_command: FormatCommand) -> None:
     """ConflictError while a run of that name has not ended."""
     if there.is_live:
         raise ConflictError(
             f"{reference(name, there.newest)} has not ended, and live runs of a team must"
             " have different names.",
-            f"Wait until it ends, stop it with `{words(f'train stop {name}')}`,"
+            f"Wait until it ends, stop it with `{format_command(f'train stop {name}')}`,"
             " or choose another name.",
         )
 
 
-def refuse_many(team: str, there: Present, most: int, words: Callable[[str], str]) -> None:
+def refuse_many(team: str, there: Present, most: int, format_command: FormatCommand) -> None:
     """LimitError when a team has reached its limit of live runs."""
     if there.live_runs >= most:
         raise LimitError(
             f"{team} has {there.live_runs} live runs; its limit is {most}.",
-            f"Wait until some end, or stop some: `{words('train list')}` shows them.",
+            f"Wait until some end, or stop some: `{format_command('train list')}` shows them.",
         )
 
 

@@ -1,6 +1,5 @@
 """Runs that start from a snapshot, such as that of the end of another run."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -9,6 +8,7 @@ from sqlmodel import Session
 from bot.errors import NotFoundError, UsageError
 from bot.people.access import Caller
 from bot.slack.grammar.container_parameters import VolumeMount
+from bot.slack.markup import FormatCommand
 from bot.snapshots import finding
 from bot.snapshots.cancelling import service
 from bot.snapshots.objects import name_for_run
@@ -21,25 +21,25 @@ from bot.training.tables import Run
 
 
 def meant(
-    session: Session, caller: Caller, run: Run, wanted: str, words: Callable[[str], str]
+    session: Session, caller: Caller, run: Run, wanted: str, format_command: FormatCommand
 ) -> Snapshot:
     """The given snapshot, else that of the run's end, else the one it started from.
 
     NotFoundError where there is none.
     """
     if wanted:
-        return finding.named(session, caller.team or "", wanted, words)
+        return finding.named(session, caller.team or "", wanted, format_command)
     own = finding.of_run(session, run.id)
     origin = asked_spec(run).origin
     if own is None and origin is not None:
         own = session.get(Snapshot, origin.snapshot_id)
     if own is None:
         said = f"There is no snapshot of the end of {run.reference}."
-        raise NotFoundError(said, _what_there_is(session, run, words))
+        raise NotFoundError(said, _what_there_is(session, run, format_command))
     return own
 
 
-def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> str:
+def _what_there_is(session: Session, run: Run, format_command: FormatCommand) -> str:
     """The hint for a run without a snapshot: what it could start from."""
     claims = [each.claim for each in mounts_of(run.job_name, asked_spec(run))]
     if not claims:
@@ -55,9 +55,9 @@ def _what_there_is(session: Session, run: Run, words: Callable[[str], str]) -> s
         None,
     )
     if newest is None:
-        example = words(f"snapshot create {claims[0]}")
+        example = format_command(f"snapshot create {claims[0]}")
         return f"Its PVCs have none: `{example}` takes one."
-    example = words(f"train resubmit {run.reference} --from-snapshot {newest.name}")
+    example = format_command(f"train resubmit {run.reference} --from-snapshot {newest.name}")
     return f"The newest of {newest.claim_name}, which it mounts, is {newest.name}: `{example}`"
 
 

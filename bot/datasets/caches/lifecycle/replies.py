@@ -1,6 +1,6 @@
 """Answers to evict, pin, unpin, extend, touch and keep. Pure: no I/O."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.datasets.caches.card import last_use
@@ -13,12 +13,12 @@ from bot.datasets.tables import Dataset
 from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
 from bot.slack.card import Button, Reply
-from bot.slack.markup import Markup, code, join, person, plain, when
-
-Words = Callable[[str], str]
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, when
 
 
-def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> Reply:
+def question(
+    cache: Cache, found: Consequence, format_command: FormatCommand, now: datetime
+) -> Reply:
     """What evicting a cache would do, with a button; ConflictError if something needs it."""
     refuse_needed(cache, found.users)
     freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
@@ -33,31 +33,31 @@ def question(cache: Cache, found: Consequence, words: Words, now: datetime) -> R
         join("Evicting ", code(cache.reference), plain(f" {freed}."
              f" {files(cache.objects)}, {size(cache.size_bytes)}, {there}."
              f" It was last used {last_use(cache, now)}.")),
-        join(undo(cache, words), plain(f" {again} it again. The version and its manifest stay"
-             " in the catalogue; the source is not changed.")),
+        join(undo(cache, format_command), plain(f" {again} it again. The version and its manifest"
+             " stay in the catalogue; the source is not changed.")),
     )  # fmt: skip
     return Reply(lines, buttons=(Button(EVICT, "Evict", cache.id, style="danger"),))
 
 
-def leaving(cache: Cache, words: Words) -> Reply:
+def leaving(cache: Cache, format_command: FormatCommand) -> Reply:
     """Acknowledges an eviction."""
     return Reply(
         (
             join("Evicting ", code(cache.reference), plain(f" from {cache.storage_class}."
                  " Its use is checked once more before anything is deleted.")),
-            join(undo(cache, words), " caches it again."),
+            join(undo(cache, format_command), " caches it again."),
         )
     )  # fmt: skip
 
 
-def undo(cache: Cache, words: Words) -> Markup:
+def undo(cache: Cache, format_command: FormatCommand) -> Markup:
     """The command that caches an evicted version again."""
-    return code(words(f"dataset cache {cache.reference} --class {cache.storage_class}"))
+    return code(format_command(f"dataset cache {cache.reference} --class {cache.storage_class}"))
 
 
-def pinned(cache: Cache, until: datetime, words: Words) -> Reply:
+def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Reply:
     """Acknowledges a pin: until when, and how to remove it."""
-    undo_words = words(f"dataset unpin {cache.reference}")
+    undo_words = format_command(f"dataset unpin {cache.reference}")
     return Reply(
         (
             join(code(cache.reference), plain(f" on {cache.storage_class} is pinned until "),

@@ -22,6 +22,7 @@ from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.holds import Hold
 from bot.people.access import Caller, Right, Role
+from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 
 
@@ -40,18 +41,18 @@ class KeepingService:
     formats a command as people type it.
     """
 
-    def __init__(self, settings: Callable[[], Settings], words: Callable[[str], str]) -> None:
+    def __init__(self, settings: Callable[[], Settings], format_command: FormatCommand) -> None:
         self._settings = settings
-        self._words = words
+        self._format_command = format_command
 
     def choose(
         self, session: Session, team: str, reference: Reference, storage_class: str | None
     ) -> Cache:
         """The cache that a reference means; UserError lists the caches if it is ambiguous."""
-        dataset = finding.dataset(session, team, reference.name, self._words)
+        dataset = finding.dataset(session, team, reference.name, self._format_command)
         there = list(caching.live(session, dataset.id))
         if reference.version is not None:
-            version = finding.version(session, dataset, reference.version, self._words)
+            version = finding.version(session, dataset, reference.version, self._format_command)
             there = [each for each in there if each.version_id == version.id]
         found = [each for each in there if storage_class in {None, each.storage_class}]
         if len(found) == 1:
@@ -59,7 +60,7 @@ class KeepingService:
         if not found:
             where = f" on {storage_class}" if storage_class else ""
             listed = ", ".join(_named(each) for each in there)
-            again = self._words(f"dataset cache {reference.spelled}")
+            again = self._format_command(f"dataset cache {reference.spelled}")
             hint = f"It is cached as {listed}." if listed else f"`{again}` caches it."
             raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
         example = f"{found[0].reference} --class {found[0].storage_class}"
@@ -212,7 +213,8 @@ class KeepingService:
         if expires is None:
             raise ConflictError(
                 f"{_named(cache)} does not expire: it is kept until it is evicted.",
-                f"`{self._words(f'dataset pin {cache.reference}')}` protects it from eviction.",
+                f"`{self._format_command(f'dataset pin {cache.reference}')}`"
+                " protects it from eviction.",
             )
         return expires
 
@@ -220,7 +222,7 @@ class KeepingService:
         if not cache.is_live:
             raise ConflictError(
                 f"{_named(cache)} no longer exists.",
-                f"`{self._words(f'dataset cache {cache.reference}')}` caches it again.",
+                f"`{self._format_command(f'dataset cache {cache.reference}')}` caches it again.",
             )
         if cache.wanted != CacheIntent.READY:
             raise ConflictError(
