@@ -9,7 +9,6 @@ from pathlib import Path
 from bot.app import version
 from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import NODES
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
 from bot.database.database import Database
@@ -17,9 +16,8 @@ from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
 from bot.errors import ChatError, DatabaseError, QuartermasterError
 from bot.findings import Finding, Findings
+from bot.gpus import checking as gpus
 from bot.gpus.digests.plans import plans_in_force
-from bot.gpus.nodes import Counting
-from bot.gpus.sources.choice import Sources
 from bot.quotas.checking import engine_finding
 from bot.quotas.engines.definition import Right
 from bot.quotas.engines.registry import ENGINES
@@ -62,7 +60,7 @@ def examine(path: Path) -> list[Finding]:
     for name in settings.clusters:
         about = f"cluster {name}"
         findings += _checked(about, partial(_cluster, settings, name, about))
-        findings += _checked(f"{about} GPUs", partial(_gpus, settings, name, f"{about} GPUs"))
+        findings += _checked(f"{about} GPUs", partial(gpus.checks, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
         findings += _checked("datasets", partial(_datasets, settings, settings.datasets))
     if settings.anf is not None:
@@ -178,26 +176,6 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield from engine.check_teams(teams, cluster, about)
     yield from snapshots.checks(settings, cluster)
     yield from volumes.records(settings, cluster)
-
-
-def _gpus(settings: Settings, name: str, about: str) -> Findings:
-    """Checks the source of GPU metrics."""
-    at = settings.clusters[name]
-    source = Sources().open(name, at)
-    if source is None:
-        says = "no source: Kubernetes shows who holds the GPUs, but their utilization is unknown"
-        yield Finding(about, "ok", says)
-        return
-    now = datetime.now(UTC)
-    with closing(source):
-        yield Finding(about, "ok", source.check(now))
-        cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
-        nodes = {each.name for each in cluster.list(NODES)}
-        counting = Counting(settings.quotas.resource, at.fractions)
-        mixed = source.mixture(nodes, counting.pattern, now)
-    if mixed:
-        hint = f"Set clusters.{name}.prometheus.matchers, for example {{cluster: {name}}}."
-        yield Finding(about, "failed", f"its figures are wrong: {mixed}", hint)
 
 
 def _datasets(settings: Settings, datasets: Datasets) -> Findings:
