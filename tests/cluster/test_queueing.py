@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -55,6 +56,11 @@ class Queues:
             body["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
         self.site.job(team, body)
         wait_for(partial(self._workload, team, name), f"the Workload of {name}")
+
+    def next_second(self, team: str, name: str) -> None:
+        """Returns in a second after a Job's: Kueue's order has no more than that of the time."""
+        created = (self._workload(team, name) or {})["metadata"]["creationTimestamp"]
+        wait_for(lambda: f"{datetime.now(UTC):%FT%TZ}" > created, f"a second after that of {name}")
 
     def runs(self, team: str, name: str) -> None:
         """Returns when a Job is admitted."""
@@ -168,6 +174,7 @@ def test_strict_order_alone_holds_small_jobs_back(queues: Queues, strategy: str)
     queues.runs(team, "first")
     queues.submit(team, "large", 4)
     queues.why_waiting(team, "large")
+    queues.next_second(team, "large")
     queues.submit(team, "small", 2)
     if strategy == "BestEffortFIFO":
         queues.runs(team, "small")
@@ -176,7 +183,7 @@ def test_strict_order_alone_holds_small_jobs_back(queues: Queues, strategy: str)
     later = queues.team("1", cohort="decides-later")
     queues.submit(later, "later", 1)
     queues.runs(later, "later")
-    assert queues.gpus(team) == ("2", "0")
+    wait_for(lambda: queues.gpus(team) == ("2", "0"), "the first Job's GPUs alone")
 
 
 def test_cohort_lends_no_more_than_its_limit(queues: Queues) -> None:

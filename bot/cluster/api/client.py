@@ -15,7 +15,7 @@ from bot.cluster.api.answers import MISSING, NO_NAMESPACE, decode, sentence
 from bot.cluster.api.connection import JSON, Answer, Connection, Request
 from bot.cluster.api.discovery import Discovery
 from bot.cluster.api.listing import METADATA, Listing, read_all
-from bot.cluster.api.log_tail import READ_BYTES, LastLines, Limits, read_tail
+from bot.cluster.api.log_tail import READ_BYTES, LastLines, Limits, read_tail, there
 from bot.cluster.api.whole_log import read_whole
 from bot.cluster.resources import PODS, Resource
 from bot.cluster.types.objects import ClusterObject
@@ -190,12 +190,17 @@ class Client:
         return self.last_lines(log, tail_lines, Limits(read_bytes)).lines
 
     def last_lines(self, log: LogSource, tail_lines: int, limits: Limits) -> LastLines:
-        """The last lines of a container, and whether the limits left some of them out."""
-        return read_tail(self._connection, self._log_request(log), tail_lines, limits)
+        """The last lines of a container, and whether the limits left some of them out.
+
+        ClusterError "BadRequest" before it has started, "NotFound" when its node no longer has it.
+        """
+        request = self._log_request(log)
+        return there(request, read_tail(self._connection, request, tail_lines, limits))
 
     def whole_log(self, log: LogSource) -> LastLines:
         """All that its node still has of a container's log, as far as that may be held."""
-        return read_whole(self._connection, self._log_request(log))
+        request = self._log_request(log)
+        return there(request, read_whole(self._connection, request))
 
     def _log_request(self, log: LogSource) -> Request:
         doing = self._doing("Reading the log of", Target(PODS, log.pod, log.namespace))

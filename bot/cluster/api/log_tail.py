@@ -31,6 +31,8 @@ _UNSEEN = re.compile(
     r"|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f]"
 )
 _OVERWRITES = re.compile(r"[\r\b]+")
+# A kubelet answers this as the log, with status 200, once the runtime has removed the container.
+_REMOVED = re.compile(r"unable to retrieve container logs for [a-z0-9-]+://[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,13 @@ def read_tail(
     else:
         longest = f"its last line is longer than {limits.read_bytes / 1e6:.0f} MB"
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
+
+
+def there(request: Request, found: LastLines) -> LastLines:
+    """What was found; ClusterError "NotFound" if it is not the log but that there is none."""
+    if len(found.lines) == 1 and _REMOVED.fullmatch(found.lines[0]):
+        raise ClusterError(sentence(request.doing, "its node no longer has it"), reason="NotFound")
+    return found
 
 
 def text_of(log: bytes) -> str:

@@ -50,6 +50,33 @@ def test_lines_of_usual_length_are_asked_for_once(server: ApiServer, client: Cli
     assert len(server.asked) == 1
 
 
+# What a kubelet answers, as the log itself, once the runtime has removed the container.
+REMOVED = b"unable to retrieve container logs for containerd://0c82c320e1621fe4431aee5ef13ac8e6532"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_removed_containers_log_is_no_line(server: ApiServer, client: Client, end: bytes) -> None:
+    server.on("GET", LOG, records(REMOVED + end))
+    for read in (
+        partial(client.last_lines, SOURCE, 20, Limits()),
+        partial(client.whole_log, SOURCE),
+    ):
+        with pytest.raises(ClusterError) as caught:
+            read()
+        assert (caught.value.message, caught.value.reason) == (
+            (
+                "Reading the log of Pod lane-x in namespace team-a on cluster default: its node no"
+                " longer has it."
+            ),
+            "NotFound",
+        )
+
+
+def test_a_program_may_say_that_of_another_one(server: ApiServer, client: Client) -> None:
+    server.on("GET", LOG, records(b"step 1\n", REMOVED + b"\n"))
+    assert client.last_lines(SOURCE, 20, Limits()).lines == ["step 1", REMOVED.decode()]
+
+
 def test_a_line_that_is_too_long_is_refused(server: ApiServer, client: Client) -> None:
     server.on("GET", LOG, records(b"x" * 3_000_000 + b"\n"))
     with pytest.raises(ClusterError) as caught:
