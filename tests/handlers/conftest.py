@@ -24,9 +24,15 @@ def served(runner: Runner) -> Iterator[Served]:
 
 
 @pytest.fixture
-def client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
+def plain_client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
     with opened(tmp_path, database_url, served) as opened_client:
         yield opened_client
+
+
+@pytest.fixture
+def client(plain_client: CommandClient) -> CommandClient:
+    """The plain one; modules whose bot has more settings have their own."""
+    return plain_client
 
 
 @pytest.fixture(scope="module")

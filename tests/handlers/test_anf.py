@@ -148,8 +148,8 @@ def test_outage_of_azure_is_told(client: AnfClient) -> None:
     )
 
 
-def test_without_azure_it_is_told_at_once(client: CommandClient) -> None:
-    assert client.says(ALICE, TEAM_A, "/anf volumes") == (
+def test_without_azure_it_is_told_at_once(plain_client: CommandClient) -> None:
+    assert plain_client.says(ALICE, TEAM_A, "/anf volumes") == (
         "Azure NetApp Files is not configured.\nA platform admin can add `anf` to"
         " quartermaster.yaml; see docs/anf.md."
     )

@@ -158,5 +158,5 @@ def test_removing_says_how_to_undo(client: CommandClient) -> None:
     )
 
 
-def test_without_settings_there_are_none(client: CommandClient) -> None:
-    assert client.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."
+def test_without_settings_there_are_none(plain_client: CommandClient) -> None:
+    assert plain_client.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."

@@ -189,10 +189,10 @@ def test_other_teams_and_channels_are_refused(client: CommandClient) -> None:
     assert client.says(CAROL, TEAM_A, "/snapshot list").startswith("Snapshots of team-a")
 
 
-def test_clusters_without_snapshots_say_so(client: CommandClient) -> None:
-    cluster = client.application.clusters["default"]
+def test_clusters_without_snapshots_say_so(plain_client: CommandClient) -> None:
+    cluster = plain_client.application.clusters["default"]
     eventually(lambda: cluster.view.synced)
-    assert client.says(ALICE, TEAM_A, "/snapshot create imagenet").splitlines() == [
+    assert plain_client.says(ALICE, TEAM_A, "/snapshot create imagenet").splitlines() == [
         "Cluster default takes no snapshots: it serves no VolumeSnapshots.",
         "A platform admin has to install the CSI snapshot controller and its CRDs.",
     ]
