@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from playground.children import ROOT, Child, Launch, die_with_parent, launch
+from playground.loopback import PLAIN_HTTP
 from playground.slack.shapes import Json
 
 START_SECONDS = 180.0  # it takes about one; a busy machine may take long
@@ -178,7 +179,10 @@ class BotProcess:
     async def _get(self, path: str) -> httpx.Response | None:
         if self._client is None:
             self._client = httpx.AsyncClient(
-                base_url=self.url, timeout=_ANSWER_SECONDS, trust_env=False
+                base_url=self.url,
+                timeout=_ANSWER_SECONDS,
+                trust_env=False,
+                verify=PLAIN_HTTP,
             )
         try:
             return await self._client.get(path)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import sys
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
@@ -16,6 +17,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _PING_SECONDS = 2.0
+
+PLAIN_HTTP = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients of these servers: reading the certificates of the machine takes 60 ms each time."""
 
 
 class _Server(uvicorn.Server):

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import httpx
 
+from playground.loopback import PLAIN_HTTP
 from playground.slack.errors import DeliveryError
 from playground.slack.faults import Faults
 from playground.slack.shapes import Json
@@ -113,7 +114,7 @@ class Courier:
         if retry is not None:
             headers |= {"x-slack-retry-num": str(retry[0]), "x-slack-retry-reason": retry[1]}
         if self._client is None:
-            self._client = httpx.AsyncClient(trust_env=False)
+            self._client = httpx.AsyncClient(trust_env=False, verify=PLAIN_HTTP)
         patience = self._sockets.ack_seconds
         try:
             async with asyncio.timeout(patience):

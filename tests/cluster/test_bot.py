@@ -107,3 +107,23 @@ def test_a_run_goes_from_slack_to_its_end(plane: ControlPlane, site: Site, tmp_p
             await ends_well(alice, "#team-a", card, "lane")
 
     asyncio.run(play())
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_ray_run_is_admitted_and_stopped(plane: ControlPlane, site: Site, tmp_path: Path) -> None:
+    """There is no KubeRay here, so nothing runs in between."""
+    for name, quota in (("team-a", "4"), ("team-b", "8")):
+        site.add_team(quota, name)
+
+    async def play() -> None:
+        async with opened_story(plane, tmp_path) as story:
+            alice = story.person("Alice")
+            options = "--kind rayjob --nodes 2 --gpus 1 --image ghcr.io/acme/ray:2.49"
+            card = await submits(story, alice, "#team-a", "tune", f"{options} -- python tune.py")
+            await is_admitted(story, card)
+            await alice.types("#team-a", "/train stop tune")
+            await alice.is_told("Stopping tune")
+            await alice.is_mentioned("#team-a", "tune was stopped by", thread=card)
+
+    asyncio.run(play())
+    assert plane.api.list("rayjobs.ray.io", "team-a") == []

@@ -10,13 +10,13 @@ from pathlib import Path
 from bot.app import Application
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
-from bot.database import schema
 from bot.database.database import Session
 from bot.people.people import Person
 from bot.quotas.engines.opening import follow
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from tests.bot.cluster.api.api_server import PATIENCE_SECONDS, eventually
+from tests.databases import create_schema
 from tests.playground.cluster.served import BOT_TOKEN, Served
 
 ALICE, BOB, CAROL, DAN, ERIN = "U0ALICE", "U0BOB", "U0CAROL", "U0DAN", "U0ERIN"
@@ -115,12 +115,12 @@ def question(client: CommandClient, text: str) -> str:
 def opened(
     folder: Path, url: str, served: Served, more: str = "", engine: str = "kueue"
 ) -> Iterator[CommandClient]:
-    """An client on a fresh database that sees the cluster of the story; `more` are settings."""
+    """A bot on a fresh database that sees the cluster of the story; `more` are settings."""
     served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
     path = folder / "quartermaster.yaml"
     known = SETTINGS.replace("engine: kueue", f"engine: {engine}")
     path.write_text(known.replace("URL", url).replace("FOLDER", str(folder)) + more)
-    schema.upgrade(url)
+    create_schema(url)
     file = ConfigurationFile(path)
     settings = file.load()
     application = Application(CurrentSettings(file, settings), follow(settings))

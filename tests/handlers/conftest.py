@@ -1,4 +1,4 @@
-"""An client that sees the cluster of the story."""
+"""A bot that sees the cluster of the story."""
 
 from collections.abc import Iterator
 from pathlib import Path

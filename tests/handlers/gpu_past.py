@@ -1,4 +1,4 @@
-"""Samples of GPUs as an client has them: taken now, or written as if they had been."""
+"""Samples of GPUs as a bot has them: taken now, or written as if they had been."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
 """Who may say what and click what where; the table is written by hand, not derived from the code.
 
-Each row is said or clicked for real, in an client where there is something for it to act on.
+Each row is said or clicked for real, with a bot where there is something for it to act on.
 """
 
 import pytest

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, select
 
 from bot.clock import Clock
 from bot.config import Settings
@@ -21,6 +21,7 @@ from bot.slack.messages import Message
 from playground.slack.people import User
 from tests.bot.slack.conftest import slack, stage
 from tests.bot.slack.receiving.dispatchers import client_of, settings_for
+from tests.databases import create_tables
 from tests.playground.slack.served import Served
 
 __all__ = ["slack", "stage"]
@@ -38,8 +39,8 @@ class Directory:
 
     def __init__(self, slack: Served, url: str) -> None:
         self.clock = Clock()
+        create_tables(url)
         self.database = Database(url)
-        SQLModel.metadata.create_all(self.database._write)
         self.settings = self.with_admins("S0ADMINS", slack)
         client = client_of(slack)
         controllers: list[Controller] = [

@@ -13,6 +13,7 @@ from playground.clock import VirtualClock
 from playground.cluster.cluster import ADMIN_TOKEN, Cluster
 from playground.cluster.story import story_cluster
 from playground.ledger import Ledger
+from playground.loopback import PLAIN_HTTP
 
 BOT_TOKEN = "bot-token"  # noqa: S105 -- opens nothing but this playground
 EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
@@ -90,7 +91,9 @@ class Served:
 
     def client(self, token: str) -> httpx.Client:
         headers = {"authorization": f"Bearer {token}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS)
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS, verify=PLAIN_HTTP
+        )
 
     def pass_time(self, seconds: float) -> None:
         self.runner.run(self.clock.move_to(self.clock.now() + timedelta(seconds=seconds)))

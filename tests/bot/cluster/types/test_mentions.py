@@ -23,11 +23,11 @@ _NOT_SHOWN = {"Status"}
 
 def speaking() -> Iterator[type[msgspec.Struct]]:
     """Every part of an object that has a message."""
-    for module in pkgutil.iter_modules(bot.cluster.__path__):
-        found = vars(importlib.import_module(f"bot.cluster.{module.name}"))
+    for module in pkgutil.walk_packages(bot.cluster.__path__, "bot.cluster."):
+        found = vars(importlib.import_module(module.name))
         for each in found.values():
             is_struct = isinstance(each, type) and issubclass(each, msgspec.Struct)
-            if is_struct and each.__module__ == f"bot.cluster.{module.name}":
+            if is_struct and each.__module__ == module.name:
                 fields: tuple[str, ...] = each.__struct_fields__
                 if "message" in fields and each.__name__ not in _NOT_SHOWN:
                     yield each

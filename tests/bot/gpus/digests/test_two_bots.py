@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, select
 
 from bot.gpus.digests.controller import DigestRenderer
 from bot.gpus.digests.tables import DIGEST, Digest
@@ -16,6 +16,7 @@ from tests.bot.gpus.digests.telling import DAY, NEXT, NOW, SECTIONS, Telling
 from tests.bot.gpus.digests.test_digests import a_day
 from tests.bot.slack.receiving.dispatchers import client_of, settings_for
 from tests.bot.slack.sending.senders import Time, TimedClock, TimedDatabase
+from tests.databases import create_tables
 from tests.playground.slack.served import Served, Stage
 
 UPLOAD = "files.getUploadURLExternal"
@@ -73,8 +74,8 @@ class Pair:
 def pair(stage: Stage, database_url: str) -> Iterator[Pair]:
     given = Time()
     with stage.workspace(given.monotonic, TimedClock(given)) as slack:
+        create_tables(database_url)
         database = TimedDatabase(database_url, given)
-        SQLModel.metadata.create_all(database._write)
         found = Pair(slack, database, given)
         try:
             yield found

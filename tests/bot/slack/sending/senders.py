@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, select
 from typing_extensions import override
 
 from bot.charts.values import Chart
@@ -22,6 +22,7 @@ from bot.slack.sending.sender import Sender
 from playground.clock import VirtualClock
 from playground.slack.people import Message as Shown
 from tests.bot.slack.receiving.dispatchers import client_of, settings_for
+from tests.databases import create_tables
 from tests.playground.slack.served import Served, Stage
 
 T = TypeVar("T")
@@ -203,8 +204,8 @@ def sender_rig(stage: Stage, url: str, **slack_settings: object) -> Iterator[Sen
     """A fresh workspace and database, and a sender between them."""
     given, runs = Time(), Runs()
     with stage.workspace(given.monotonic, TimedClock(given)) as slack:
+        create_tables(url)
         database = TimedDatabase(url, given)
-        SQLModel.metadata.create_all(database._write)
         settings = settings_for(slack, **slack_settings)
         sender = sender_for(slack, database, runs, given, settings)
         try:
