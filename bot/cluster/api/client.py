@@ -15,7 +15,7 @@ from bot.cluster.api.answers import MISSING, NO_NAMESPACE, decode, sentence
 from bot.cluster.api.connection import JSON, Answer, Connection, Request
 from bot.cluster.api.discovery import Discovery
 from bot.cluster.api.listing import METADATA, Listing, read_all
-from bot.cluster.api.log_tail import READ_BYTES, LastLines, Limits, read_tail, there
+from bot.cluster.api.log_tail import READ_BYTES, LastLines, Limits, read_tail, refuse_removed
 from bot.cluster.api.whole_log import read_whole
 from bot.cluster.resources import PODS, Resource
 from bot.cluster.types.objects import ClusterObject
@@ -195,12 +195,19 @@ class Client:
         ClusterError "BadRequest" before it has started, "NotFound" when its node no longer has it.
         """
         request = self._log_request(log)
-        return there(request, read_tail(self._connection, request, tail_lines, limits))
+        found = read_tail(self._connection, request, tail_lines, limits)
+        refuse_removed(request, found)
+        return found
 
     def whole_log(self, log: LogSource) -> LastLines:
-        """All that its node still has of a container's log, as far as that may be held."""
+        """All that its node still has of a container's log, as far as that may be held.
+
+        ClusterError as for the last lines.
+        """
         request = self._log_request(log)
-        return there(request, read_whole(self._connection, request))
+        found = read_whole(self._connection, request)
+        refuse_removed(request, found)
+        return found
 
     def _log_request(self, log: LogSource) -> Request:
         doing = self._doing("Reading the log of", Target(PODS, log.pod, log.namespace))

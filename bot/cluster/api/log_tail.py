@@ -93,11 +93,10 @@ def read_tail(
     raise ClusterError(sentence(request.doing, longest), reason="TooLong")
 
 
-def there(request: Request, found: LastLines) -> LastLines:
-    """What was found; ClusterError "NotFound" if it is not the log but that there is none."""
+def refuse_removed(request: Request, found: LastLines) -> None:
+    """ClusterError "NotFound" where a kubelet says, in place of the log, that it has none."""
     if len(found.lines) == 1 and _REMOVED.fullmatch(found.lines[0]):
         raise ClusterError(sentence(request.doing, "its node no longer has it"), reason="NotFound")
-    return found
 
 
 def text_of(log: bytes) -> str:
