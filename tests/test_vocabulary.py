@@ -17,6 +17,11 @@ RETIRED_NAMES = re.compile(
     r"|Furnish|Linger|Wish|Look|Sight|World|tried|troubled|hurry|give_way|say_once|companions"
     r"|speakers|dress)\b"
 )
+# As a part of a name: `_quarrel_buttons`, `active_legs`, `StrangerCard`.
+RETIRED_PARTS = re.compile(
+    r"(?:^|_)(?:quarrel|leg|desk|stranger|courtesy)s?(?:_|$)"
+    r"|(?:Quarrel|Leg|Desk|Stranger|Courtesy)s?(?=[A-Z]|$)"
+)
 RETIRED_WORDS = re.compile(
     r"\b(somebody|(?<!`)nobody|anew|(?:is|are|was|were) told|let be|whoever)\b", re.IGNORECASE
 )
@@ -36,7 +41,7 @@ def test_names_are_those_of_the_field() -> None:
         f"{_shown(path)}:{node.lineno} {name}"
         for path in _sources()
         for node, name in _names(_tree(path))
-        if RETIRED_NAMES.fullmatch(name)
+        if RETIRED_NAMES.fullmatch(name) or RETIRED_PARTS.search(name)
     ]
     assert found == []
 

@@ -13,7 +13,7 @@ from bot.config import Settings
 from bot.database.database import Session
 from bot.errors import ConflictError, NotFoundError
 from bot.people.people import name_of
-from bot.quotas.managed.controller import active_legs
+from bot.quotas.managed.controller import active_adjustments
 from bot.quotas.overrides.card import DriftConflict, OverrideStatus, override_card
 from bot.quotas.overrides.effect import Effect
 from bot.quotas.service import QuotaService
@@ -56,8 +56,8 @@ class OverrideRenderer:
             asker=name_of(session, row.workspace_id, row.requester),
             deciders=found.deciders,
             after_end=words.after_end,
-            quarrels=tuple(
-                _quarrel(session, each, words.queue) for each in quotas if each.stopped_because
+            conflicts=tuple(
+                _conflict(session, each, words.queue) for each in quotas if each.stopped_because
             ),
             troubles=tuple(each.trouble for each in quotas if each.trouble),
         )
@@ -85,6 +85,6 @@ def _in_hand(session: Session, row: Override) -> Iterator[ManagedQuota]:
         )
 
 
-def _quarrel(session: Session, quota: ManagedQuota, queue_kind: str) -> DriftConflict:
-    on = sum((each.delta for each in active_legs(session, quota.id)), Decimal(0))
+def _conflict(session: Session, quota: ManagedQuota, queue_kind: str) -> DriftConflict:
+    on = sum((each.delta for each in active_adjustments(session, quota.id)), Decimal(0))
     return DriftConflict(quota, amount((quota.external_value or Decimal(0)) + on), queue_kind)

@@ -173,11 +173,8 @@ class QuotaService:
         facts = {"queue": quota.queue, "theirs": shown, "taken": str(theirs)}
         if theirs:
             quota.baseline = quota.external_value
-        quota.last_written, quota.external_value, quota.stopped_because = (
-            quota.external_value,
-            None,
-            "",
-        )
+        quota.last_written, quota.external_value = quota.external_value, None
+        quota.stopped_because = ""
         wake(session, QUOTA, quota.id, cluster_lane(quota.cluster), now)
         actor = Actor(quota.workspace_id, caller.person, caller.channel)
         record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)

@@ -204,7 +204,7 @@ class TrainingService:
 
     def find_external(self, team: str, name: str) -> ExternalWorkload | None:
         """The live external workload of that name in the team's queue."""
-        return next((each for each in self.external(team) if each.name == name), None)
+        return next((each for each in self.external_workloads(team) if each.name == name), None)
 
     def get(self, session: Session, run_id: str) -> Run:
         """The run of a card's button; NotFoundError when it no longer exists."""
@@ -214,7 +214,7 @@ class TrainingService:
         """The team's newest live runs and those that ended last, as its list shows them."""
         return listing(session, team)
 
-    def external(self, team: str) -> list[ExternalWorkload]:
+    def external_workloads(self, team: str) -> list[ExternalWorkload]:
         """The external workloads that wait or run in the team's queue."""
         found = self._settings().teams[team]
         engines = (self._engines(cluster) for cluster in found.reach)

@@ -59,10 +59,10 @@ def evict(
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
     ctx.datasets.keeping.refuse_evicting(ctx.caller, cache)
-    reads, words, now = ctx.datasets.cache_reads, ctx.format_command, ctx.now
+    reads, format_command, now = ctx.datasets.cache_reads, ctx.format_command, ctx.now
     return Reply(
         (join("Checking what needs ", code(cache.reference), "…"),),
-        later=lambda: answers.question(cache, reads.consequence(cache), words, now),
+        later=lambda: answers.question(cache, reads.consequence(cache), format_command, now),
         is_question=True,
     )
 

@@ -137,7 +137,7 @@ def list_runs(ctx: Context) -> Reply:
     runs = ctx.training.runs.listing(ctx.session, name)
     age = max(map(ctx.training.runs.view_age_seconds, found.reach))
     silent = ctx.training.runs.silent_clusters(name)
-    card = list_card(name, runs, ctx.training.runs.external(name), ctx.now, age, silent)
+    card = list_card(name, runs, ctx.training.runs.external_workloads(name), ctx.now, age, silent)
     older = (plain(f"{runs.left_out} older live runs are not shown."),) if runs.left_out else ()
     return Reply(older, card)
 

@@ -221,7 +221,7 @@ def test_work_started_elsewhere_is_listed_and_stopped(
     def look(_: Change) -> None:
         if any(
             each.is_admitted
-            for each in client.application.services.training.runs.external("team-a")
+            for each in client.application.services.training.runs.external_workloads("team-a")
         ):
             admitted.set()
 

@@ -180,7 +180,7 @@ def place_of(quota: ManagedQuota) -> QuotaField:
     return QuotaField(quota.queue, quota.flavor, quota.resource, quota.field)
 
 
-def active_legs(session: Session, quota_id: str) -> tuple[Active, ...]:
+def active_adjustments(session: Session, quota_id: str) -> tuple[Active, ...]:
     """The active overrides of a managed quota."""
     adjustments = session.scalars(
         select(QuotaAdjustment)
@@ -221,7 +221,7 @@ def _load(session: Session, quota_id: str) -> _State | None:
     adjustments = session.scalars(
         select(QuotaAdjustment).where(col(QuotaAdjustment.quota_id) == quota_id)
     ).all()
-    return _State(quota, tuple(adjustments), active_legs(session, quota_id))
+    return _State(quota, tuple(adjustments), active_adjustments(session, quota_id))
 
 
 def _prepare(session: Session, quota_id: str, observed: Observed, wanted: QuotaTarget) -> None:

@@ -15,7 +15,14 @@ from bot.database.database import Session
 from bot.errors import ConflictError
 from bot.quotas.engines.engine import ZERO, Engine, Figures, Overrides
 from bot.quotas.engines.quota import BORROWING, NOMINAL, Observed, QuotaField, decoded
-from bot.quotas.managed.controller import Active, active_legs, below_lent, lasting, name_of, passing
+from bot.quotas.managed.controller import (
+    Active,
+    active_adjustments,
+    below_lent,
+    lasting,
+    name_of,
+    passing,
+)
 from bot.quotas.tables import (
     QUOTA,
     ManagedQuota,
@@ -136,10 +143,10 @@ def starts(
     return tuple(each for each in found if each) if all(found) else None
 
 
-def switch_first(
+def apply_first(
     session: Session, row: Override, adjustments: Sequence[Start], now: datetime
 ) -> None:
-    """Records all adjustments, and switches the first one on."""
+    """Records all adjustments, and applies the first one."""
     row.phase = OverridePhase.APPROVED
     row.starts_at = now
     if row.duration_seconds is not None:
@@ -186,7 +193,7 @@ def _start(session: Session, row: Override, look: QuotaReading, now: datetime) -
         if look.epoch != quota.epoch:
             return None
         found = (_baseline(look.observed, value), value)
-    active = active_legs(session, quota.id)
+    active = active_adjustments(session, quota.id)
     base = (found[0] if found else quota.baseline or Decimal(0)) + lasting(active)
     delta = _delta(row, look.place, base)
     until = None

@@ -39,7 +39,7 @@ class OverrideStatus:
     buttons: tuple[Button, ...] = ()
     effect: Effect | str | None = None
     after_end: str = ""
-    quarrels: tuple[DriftConflict, ...] = ()
+    conflicts: tuple[DriftConflict, ...] = ()
     troubles: tuple[str, ...] = ()
 
 
@@ -52,7 +52,7 @@ def override_card(
     return Card(
         title=title(row),
         state=state,
-        tone=Tone.WARNING if standing.quarrels or standing.troubles else tone,
+        tone=Tone.WARNING if standing.conflicts or standing.troubles else tone,
         lines=(
             *standing.approval,
             *((_called(standing.deciders),) if standing.deciders else ()),
@@ -60,7 +60,7 @@ def override_card(
             *(_weighed(row, standing, settings) if weighs else ()),
         ),
         facts=tuple(_facts(row, standing.asker)),
-        buttons=(*standing.buttons, *_quarrel_buttons(standing)) if for_deciders else (),
+        buttons=(*standing.buttons, *_conflict_buttons(standing)) if for_deciders else (),
         footer=(join("Override ", code(number(row))),),
     )
 
@@ -103,8 +103,8 @@ def _facts(row: Override, asker: str) -> Iterator[tuple[str, Markup]]:
 
 
 def _in_the_way(row: Override, standing: OverrideStatus) -> Iterator[Markup]:
-    for quarrel in standing.quarrels:
-        yield join("*Stopped*: ", plain(quarrel.quota.stopped_because))
+    for conflict in standing.conflicts:
+        yield join("*Stopped*: ", plain(conflict.quota.stopped_because))
     for trouble in (row.trouble, *standing.troubles):
         if trouble:
             yield join("*Late*: ", plain(trouble), " Retrying.")
@@ -112,23 +112,21 @@ def _in_the_way(row: Override, standing: OverrideStatus) -> Iterator[Markup]:
         yield plain(row.note)
 
 
-def _quarrel_buttons(standing: OverrideStatus) -> Iterator[Button]:
-    for quarrel in standing.quarrels:
-        quota = quarrel.quota
+def _conflict_buttons(standing: OverrideStatus) -> Iterator[Button]:
+    for conflict in standing.conflicts:
+        quota = conflict.quota
         if quota.external_value is None:
             continue
-        value, theirs = (
-            f"{quota.id}:{quota.external_value:f}",
-            format_quantity(quota.external_value),
-        )
+        value = f"{quota.id}:{quota.external_value:f}"
+        theirs = format_quantity(quota.external_value)
         yield Button(
             "quota.adopt",
             "Use the external value as base",
             value,
             confirm=Confirm(
                 "Use the external value?",
-                f"The base of {quarrel.queue_kind} {quota.queue} becomes {theirs}. With the active "
-                f"overrides, the value is set to {quarrel.with_theirs}.",
+                f"The base of {conflict.queue_kind} {quota.queue} becomes {theirs}. With the active"
+                f" overrides, the value is set to {conflict.with_theirs}.",
                 "Use it",
             ),
         )

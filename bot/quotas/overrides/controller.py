@@ -21,11 +21,11 @@ from bot.quotas.managed.controller import engine_of
 from bot.quotas.overrides.beginning import (
     QuotaReading,
     absorb,
+    apply_first,
     digest_of,
     epochs,
     look_at,
     starts,
-    switch_first,
 )
 from bot.quotas.overrides.decide import Apply, Become, Begin, Move, Notice, State, decide
 from bot.quotas.overrides.effect import above_quota
@@ -172,7 +172,7 @@ class OverrideController(RowController[State]):
             self._approvals.void(session, approval, error.message.rstrip("."), now)
             return
         if adjustments and self._approvals.use(session, approval, digest_of(row), now):
-            switch_first(session, row, adjustments, now)
+            apply_first(session, row, adjustments, now)
             notices.decided(session, row, self._deciders(session, approval), now)
 
     def _became(self, session: Session, state: State, now: datetime) -> None:

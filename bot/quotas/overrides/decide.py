@@ -10,7 +10,7 @@ from bot.reconcile.decisions import Wait
 
 @dataclass(frozen=True)
 class Begin:
-    """It is approved: read the queues, use the approval, switch the first adjustment on."""
+    """It is approved: read the queues, use the approval, apply the first adjustment."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Apply:
-    """The next adjustment is to be on, or off."""
+    """The next adjustment is to be applied, or withdrawn."""
 
     position: int
     on: bool

@@ -57,7 +57,7 @@ class ScheduleController(RowController[SnapshotSchedule]):
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return ScheduleObserved(has_claim=False, plan=plan)
         busy = self._context.database.read(lambda session: _busy(session, row, claim.uid))
-        others = tuple(foreign(cluster, row.namespace, claim.labels))
+        others = tuple(foreign_schedules(cluster, row.namespace, claim.labels))
         return ScheduleObserved(has_claim=True, plan=plan, busy=busy, others=others)
 
 
@@ -73,7 +73,9 @@ def _busy(session: Session, row: SnapshotSchedule, claim_uid: str) -> str:
     return f"Waiting for {other.name}, which is being taken." if other is not None else ""
 
 
-def foreign(cluster: Cluster, namespace: str, labels: Mapping[str, str] | None) -> list[str]:
+def foreign_schedules(
+    cluster: Cluster, namespace: str, labels: Mapping[str, str] | None
+) -> list[str]:
     """Schedules of snapscheduler in a namespace; with `labels`, those that cover such a PVC."""
     return sorted(
         f"{each.name} ({each.spec.schedule})"

@@ -23,7 +23,7 @@ from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
 from bot.snapshots.planning import plan_of
 from bot.snapshots.schedules import notices as notes
-from bot.snapshots.schedules.controller import foreign
+from bot.snapshots.schedules.controller import foreign_schedules
 from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSchedule
 
 USUAL_MOST = 14
@@ -146,7 +146,7 @@ class ScheduleService:
         """The schedules of snapscheduler that take snapshots of the same PVC."""
         cluster = self._clusters[row.cluster]
         claim = cluster.view.get(PVCS, row.claim_name, row.namespace)
-        return foreign(cluster, row.namespace, claim.labels if claim is not None else {})
+        return foreign_schedules(cluster, row.namespace, claim.labels if claim is not None else {})
 
     def foreign(self, team: str) -> list[str]:
         """The schedules of snapscheduler in a team's namespaces."""
@@ -155,7 +155,9 @@ class ScheduleService:
             each
             for cluster in found.reach
             if cluster in self._clusters
-            for each in foreign(self._clusters[cluster], found.on(cluster).namespace, None)
+            for each in foreign_schedules(
+                self._clusters[cluster], found.on(cluster).namespace, None
+            )
         ]
 
     def _slots(self, cron: str, zone: str, now: datetime) -> list[datetime]:

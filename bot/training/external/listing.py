@@ -53,7 +53,7 @@ class ExternalWorkloads:
         view = engine.queues.view
         ours = self._uids_of_ours(engine, team.namespace)
         found = (
-            _external(engine, item, known)
+            _external_workload(engine, item, known)
             for item in engine.queues.within(team.namespace, team.queue, besides=ours)
             for known in (_labels(view, item),)
             if not _is_ours(known, self._installation)
@@ -75,7 +75,7 @@ class ExternalWorkloads:
         return uids
 
 
-def _external(engine: Engine, item: Item, known: Mapping[str, str]) -> ExternalWorkload:
+def _external_workload(engine: Engine, item: Item, known: Mapping[str, str]) -> ExternalWorkload:
     return ExternalWorkload(
         name=item.name,
         kind=item.kind,

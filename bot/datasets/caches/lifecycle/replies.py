@@ -57,12 +57,12 @@ def undo(cache: Cache, format_command: FormatCommand) -> Markup:
 
 def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Reply:
     """Acknowledges a pin: until when, and how to remove it."""
-    undo_words = format_command(f"dataset unpin {cache.reference}")
+    unpin = format_command(f"dataset unpin {cache.reference}")
     return Reply(
         (
             join(code(cache.reference), plain(f" on {cache.storage_class} is pinned until "),
                  when(until), ". It is not evicted before then."),
-            join(code(undo_words), " removes the pin."),
+            join(code(unpin), " removes the pin."),
         )
     )  # fmt: skip
 

@@ -276,7 +276,10 @@ def test_snapscheduler_is_found_and_told(rig: Rig) -> None:
         "snapscheduler also takes snapshots of it: nightly (0 1 * * *). Quartermaster does not"
         " manage those, and they count towards the limit of the volume."
     ) in rig.card(row_id)
-    assert rig.scheduling.foreign("team-a") == ["nightly (0 1 * * *)", "weekly (0 1 * * *)"]
+    assert rig.scheduling.foreign("team-a") == [
+        "nightly (0 1 * * *)",
+        "weekly (0 1 * * *)",
+    ]
     assert rig.scheduling.foreign("team-b") == []
 
 

@@ -35,7 +35,7 @@ def test_work_started_elsewhere_is_seen(rig: Rig) -> None:
     theirs(rig, owner="erin")
     theirs(rig, "other")
     theirs(rig, "copy", **{"quartermaster.dev/run": "x", "quartermaster.dev/installation": "y"})
-    found = rig.service.external("team-a")
+    found = rig.service.external_workloads("team-a")
     assert [
         (each.name, each.kind, each.owner, int(each.gpus), each.is_admitted) for each in found
     ] == [
@@ -50,7 +50,7 @@ def test_our_own_runs_are_not_external(rig: Rig) -> None:
     rig.pass_time(seconds=5)
     labels = rig.world.list("jobs", "team-a")[0]["metadata"]["labels"]
     assert labels["quartermaster.dev/installation"] == INSTALLATION
-    assert rig.service.external("team-a") == []
+    assert rig.service.external_workloads("team-a") == []
 
 
 def test_what_a_queue_holds_is_of_now(rig: Rig) -> None:
@@ -58,10 +58,10 @@ def test_what_a_queue_holds_is_of_now(rig: Rig) -> None:
     for start in (lambda: None, rig.submit, lambda: theirs(rig), lambda: theirs(rig, "other")):
         start()
         rig.pass_time(seconds=5)
-        found.append([each.name for each in rig.service.external("team-a")])
+        found.append([each.name for each in rig.service.external_workloads("team-a")])
     rig.world.delete("jobs", "notebook", "team-a")
     rig.pass_time(seconds=5)
-    found.append([each.name for each in rig.service.external("team-a")])
+    found.append([each.name for each in rig.service.external_workloads("team-a")])
     assert found == [[], [], ["notebook"], ["notebook", "other"], ["other"]]
 
 

@@ -269,4 +269,4 @@ def test_a_cluster_without_view_refuses_nothing(rig: Rig) -> None:
     service = TrainingService(rig.settings, lambda _: None, "x", rig.words, rig.run_snapshots)
     rig.service = service
     assert rig.get(rig.submit(priority="hgih")).phase == RunPhase.ASKED
-    assert service.external("team-a") == []
+    assert service.external_workloads("team-a") == []
