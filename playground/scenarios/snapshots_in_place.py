@@ -18,7 +18,7 @@ ACTIONS, CLAIMS, TAKEN = (
 def arrange(cluster: Cluster, _workspace: Workspace) -> None:
     """A PVC on Trident, which takes snapshots."""
     cluster.install("snapshots", "trident")
-    kind = storage_class("anf", seconds=1)
+    kind = storage_class("anf", seconds=0)
     cluster.create("storageclasses", kind | {"provisioner": TRIDENT})
     cluster.create("volumesnapshotclasses", snapshot_class("trident", TRIDENT, seconds=1))
     body = claim(CLAIM)
