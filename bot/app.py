@@ -29,6 +29,7 @@ from bot.services import Services
 from bot.slack.grammar.registry import Registry
 from bot.slack.messages import Renderer
 from bot.snapshots.parts import SnapshotsArea
+from bot.status.service import StatusService
 from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
@@ -162,4 +163,5 @@ def _services(on: Foundations) -> Services:
         training=training,
         quotas=QuotasArea(on, engines, RunStopping(training.runs)),
         gpus=GpusArea(on, engines, training.idling, datasets.usage),
+        status=StatusService(on.settings, on.clusters, version()),
     )

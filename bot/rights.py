@@ -44,6 +44,9 @@ class Right(StrEnum):
     VOTE = "vote"
     NOTICES = "notices"
     BREAK_GLASS = "break_glass"
+    WHOAMI = "whoami"
+    STATUS = "status"
+    AUDIT_READ = "audit.read"
 
 
 class Role(StrEnum):
@@ -118,4 +121,7 @@ RULES: Mapping[Right, Rule] = {
     # Each person chooses only for themselves.
     Right.NOTICES: Rule(None, frozenset(ChannelPlace)),
     Right.BREAK_GLASS: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.WHOAMI: Rule(None, frozenset(ChannelPlace)),
+    Right.STATUS: Rule(EVERYBODY | {Role.APPROVER}, frozenset(ChannelPlace)),
+    Right.AUDIT_READ: Rule(_HEADS, _READING),
 }

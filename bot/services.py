@@ -11,6 +11,7 @@ from bot.gpus.parts import GpusArea
 from bot.people.access import Access
 from bot.quotas.parts import QuotasArea
 from bot.snapshots.parts import SnapshotsArea
+from bot.status.service import StatusService
 from bot.training.parts import TrainingArea
 from bot.volumes.parts import VolumesArea
 
@@ -28,6 +29,7 @@ class Services:
     training: TrainingArea
     quotas: QuotasArea
     gpus: GpusArea
+    status: StatusService
 
     @property
     def areas(self) -> Sequence[Area]:

@@ -9,6 +9,7 @@ from handlers.approval import approval
 from handlers.dataset import caches, catalogue, keeping, push, usage
 from handlers.gpu import digest, network, report, use
 from handlers.notices import notices
+from handlers.qm import qm
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
 from handlers.train import offers, records, runs, scaling, sessions
@@ -39,4 +40,4 @@ anf = Command(
     parts=(volumes.anf, changes.anf, repair.anf, grow.anf),
 )
 
-COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval, notices)
+COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval, notices, qm)

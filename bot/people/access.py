@@ -140,6 +140,12 @@ class Access:
             return ChannelPlace.APPROVALS, None
         return (ChannelPlace.DIRECT if channel.startswith("D") else ChannelPlace.ELSEWHERE), None
 
+    def teams_of(self, session: Session, person: str) -> dict[str, frozenset[Role]]:
+        """The person's roles in each team that they belong to."""
+        groups = self._groups(session, person)
+        roles = {name: self._roles(name, person, groups) for name in self._settings().teams}
+        return {name: found for name, found in roles.items() if found}
+
     def teams(self) -> tuple[str, ...]:
         """The names of all teams."""
         return tuple(self._settings().teams)

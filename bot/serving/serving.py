@@ -146,7 +146,7 @@ def _moved(bot: Application, loop: Loop) -> None:
 
 def _slash_names(bot: Application) -> list[str]:
     registry = bot.registry
-    return [f"/{registry.umbrella}", *(registry.slash.of(name) for name in registry.commands)]
+    return [f"/{registry.umbrella}", *(registry.slash.of(name) for name in registry.slash_commands)]
 
 
 def _pages(bot: Application, health: Health, transport: Transport) -> Pages:

@@ -121,14 +121,14 @@ def click_mine(ctx: Context, series_id: str) -> Reply:
     return Reply((join("Recorded you as the owner of ", code(series.name), "."),))
 
 
-def whose(ctx: Context, *, everybody: bool) -> str | None:
+def whose(ctx: Context, *, everybody: bool, what: str = "runs") -> str | None:
     """The team that the command is about; None means every team, for admins only."""
     if not everybody and not (ctx.caller.team is None and Role.ADMIN in ctx.caller.roles):
         return ctx.team()[0]
     if Role.ADMIN not in ctx.caller.roles:
         raise NotAllowedError(
-            "Only admins can see the runs of every team.",
-            "Leave out `--all` to see your team's runs.",
+            f"Only admins can see the {what} of every team.",
+            f"Leave out `--all` to see your team's {what}.",
         )
     return None
 

@@ -88,7 +88,7 @@ def manifest(
 def _slash_commands(registry: Registry, url: dict[str, str]) -> list[dict[str, Any]]:
     entries = [
         _umbrella(registry),
-        *(_entry(registry, each) for each in registry.commands.values()),
+        *(_entry(registry, each) for each in registry.slash_commands.values()),
     ]
     if len(entries) > _COMMANDS:
         raise LimitError(
@@ -112,8 +112,10 @@ def _entry(registry: Registry, command: Command) -> dict[str, Any]:
 
 
 def _umbrella(registry: Registry) -> dict[str, Any]:
+    own = registry.commands.get(registry.umbrella)
+    words = [*registry.slash_commands, *(own.verbs if own else ()), "help"]
     return {
         "command": f"/{registry.umbrella}",
         "description": "All Quartermaster commands under one name",
-        "usage_hint": cut(" | ".join([*registry.commands, "help"]), _USAGE_HINT),
+        "usage_hint": cut(" | ".join(words), _USAGE_HINT),
     }

@@ -93,6 +93,19 @@ class ClusterName(Pattern):
     example = "default"
 
 
+class PersonId:
+    """A person, as Slack writes a mention of them: `@U0ALICE`."""
+
+    word = "PERSON"
+    form = "a mention of a person, such as `@alice`"
+    example = "@U0ALICE"
+    rule = re.compile(r"@?([UW][A-Z0-9]{2,20})")
+
+    def read(self, text: str) -> str:
+        """The person's id."""
+        return matched(self.rule, text).group(1)
+
+
 @dataclass(frozen=True)
 class WholeNumber:
     """A whole number within two limits, both allowed."""

@@ -12,12 +12,20 @@ from bot.slack.grammar.splitting import normalise, split
 
 @dataclass(frozen=True)
 class Spelling:
-    """How commands are written in one place: `/train`, `/qm-train`, `@Quartermaster train`."""
+    """How commands are written in one place: `/train`, `/qm-train`, `@Quartermaster train`.
+
+    The verbs of the `umbrella` command itself are written after `own` alone: `/qm whoami`.
+    """
 
     lead: str = "/"
+    umbrella: str = ""
+    own: str = ""
 
     def of(self, words: str) -> str:
         """`words`, a command's name and what follows it, as it is typed here."""
+        first, _, rest = words.partition(" ")
+        if self.umbrella and first == self.umbrella:
+            return f"{self.own}{rest}".rstrip()
         return f"{self.lead}{words}".rstrip()
 
 
@@ -58,7 +66,8 @@ class Registry:
     """The commands of one installation, under the names it gives them.
 
     `prefix` stands before each slash name (`/qm-train`); `umbrella` is the one slash command
-    that takes every command's name as its first word; `bot_name` is mentioned for the same.
+    that takes every command's name as its first word; `bot_name` is mentioned for the same. A
+    command with the umbrella's name has the verbs that follow it directly.
     """
 
     def __init__(
@@ -70,9 +79,10 @@ class Registry:
         bot_name: str = "Quartermaster",
     ) -> None:
         self.umbrella = umbrella
-        self.slash = Spelling(f"/{prefix.rstrip('-')}-" if prefix else "/")
-        self.under_umbrella = Spelling(f"/{umbrella} ")
-        self.mention = Spelling(f"@{bot_name} ")
+        under, mention = f"/{umbrella} ", f"@{bot_name} "
+        self.slash = Spelling(f"/{prefix.rstrip('-')}-" if prefix else "/", umbrella, under)
+        self.under_umbrella = Spelling(under, umbrella, under)
+        self.mention = Spelling(mention, umbrella, mention)
         self.commands: dict[str, Command] = {}
         self._buttons: dict[str, ButtonVerb] = {}
         for command in commands:
@@ -111,6 +121,16 @@ class Registry:
             )
         return declared
 
+    @property
+    def slash_commands(self) -> dict[str, Command]:
+        """The commands that have a slash name of their own, beside the umbrella's."""
+        return {name: each for name, each in self.commands.items() if name != self.umbrella}
+
+    @property
+    def _own_verbs(self) -> Mapping[str, Verb]:
+        own = self.commands.get(self.umbrella)
+        return own.verbs if own else {}
+
     def overview(self, spelling: Spelling) -> str:
         """What to type for help on everything; slash commands have the umbrella for it."""
         return (self.under_umbrella if spelling == self.slash else spelling).of("help")
@@ -122,7 +142,7 @@ class Registry:
                 yield from ((command, example) for example in verb.examples)
 
     def _add(self, command: Command) -> None:
-        if command.name in self.commands or command.name == self.umbrella:
+        if command.name in self.commands:
             raise DeclarationError(f"Two commands are called {command.name}.")
         if command.unclaimed:
             raise DeclarationError(f"No verb is declared above {', '.join(command.unclaimed)}.")
@@ -141,12 +161,16 @@ class Registry:
         first, *others = words
         if first.casefold() in HELP_WORDS:
             return self._help_on(others, spelling)
+        if first.casefold() in self._own_verbs:
+            return self._read(self.commands[self.umbrella], tidy, words, spelling)
         name = first.removeprefix("/").removeprefix(self.slash.lead[1:])
         return self._read(self._command(name, spelling), tidy, others, spelling)
 
     def _help_on(self, words: Sequence[str], spelling: Spelling) -> HelpAsked:
         if not words:
             return HelpAsked(spelling)
+        if words[0].casefold() in self._own_verbs:
+            words = (self.umbrella, *words)
         command = self._command(words[0], spelling)
         verb = _verb(command, words[1], spelling) if words[1:] else None
         return HelpAsked(spelling, command, verb)
@@ -170,8 +194,9 @@ class Registry:
         command = self.commands.get(word.casefold())
         if command:
             return command
-        near = closest(word, self.commands)
-        hint = f"Did you mean `{spelling.of(near)}`? " if near else ""
+        own = {name: f"{self.umbrella} {name}" for name in self._own_verbs}
+        near = closest(word, [*self.slash_commands, *own])
+        hint = f"Did you mean `{spelling.of(own.get(near, near))}`? " if near else ""
         raise UsageError(
             f"There is no command `{shown(spelling.of(word))}`.",
             f"{hint}`{self.overview(spelling)}` lists the commands you can use here.",

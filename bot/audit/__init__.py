@@ -17,7 +17,7 @@ class AuditLine(SQLModel, table=True):
     __tablename__: ClassVar[Any] = "audit"
 
     id: str = Field(default_factory=new_id, primary_key=True)
-    at: datetime = Field(sa_type=Moment)
+    at: datetime = Field(sa_type=Moment, index=True)
     workspace_id: str
     person: str | None
     channel: str | None
