@@ -26,7 +26,7 @@ from bot.errors import (
 )
 from bot.masking import holds_a_secret
 from bot.people import people
-from bot.people.access import Right, UnknownPersonError
+from bot.people.access import Right, UnknownPersonError, WhichTeamError
 from bot.services import Services
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
@@ -38,10 +38,13 @@ from bot.slack.receiving.incoming import Incoming
 
 log = structlog.get_logger()
 
-AGAIN = "again"
+AGAIN, CHOOSE = "again", "choose"
+"""The buttons of questions: whether to do the same again, and for which team."""
+
 # Buttons with these show something to whoever clicks, and change no card.
 _READING = {Right.RUN_READ}
 _BUTTON_VALUE = 1900
+_MOST_TEAMS = 5
 
 Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
 
@@ -103,6 +106,29 @@ class CommandDispatcher:
 
     def _answered(self, incoming: Incoming) -> Reply | None:
         question = self._understood(incoming)
+        try:
+            return self._carried_out(question)
+        except WhichTeamError as error:
+            return self._team_question(question, error)
+
+    def _team_question(self, question: _Question, error: WhichTeamError) -> Reply:
+        """Asks for the team by a button for each; without room for these, how to name it."""
+        asked, teams = question.asked, error.teams
+        if not isinstance(asked, Parsed) or not asked.verb.team or len(teams) > _MOST_TEAMS:
+            return refusal(error)
+        is_named = asked.spelling != self._registry.slash and (
+            asked.command.name != self._registry.umbrella
+        )
+        now = datetime.now(UTC)
+        buttons = []
+        for team in teams:
+            words = _for_team(asked, team, is_named=is_named)
+            buttons.append(Button(CHOOSE, team, _value(question.incoming, words, now)))
+        if any(len(button.value) > _BUTTON_VALUE for button in buttons):
+            return refusal(error)
+        return Reply((sentence(error.message),), buttons=tuple(buttons), is_question=True)
+
+    def _carried_out(self, question: _Question) -> Reply | None:
         incoming, asked = question.incoming, question.asked
         with _counted(asked):
             if not question.writes:
@@ -114,8 +140,9 @@ class CommandDispatcher:
 
     def _understood(self, incoming: Incoming) -> _Question:
         try:
-            if incoming.kind == "button" and incoming.command == AGAIN:
-                return self._meant(incoming)
+            action = incoming.command.partition(":")[0]
+            if incoming.kind == "button" and action in {AGAIN, CHOOSE}:
+                return self._meant(incoming, is_again=action == AGAIN)
             asked = self._asked(incoming)
             if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
                 return _Question(incoming, asked, incoming.delivery)
@@ -125,13 +152,13 @@ class CommandDispatcher:
             metrics.COMMANDS.labels("unknown", "refused").inc()
             raise
 
-    def _meant(self, click: Incoming) -> _Question:
-        """The earlier command that a person confirmed, under its own delivery."""
+    def _meant(self, click: Incoming, *, is_again: bool) -> _Question:
+        """The command that a question was about, as it was answered, under its own delivery."""
         doubt = _doubt_of(click)
         _refuse_old(doubt.at, datetime.now(UTC))
         kind: Literal["mention", "command"] = "mention" if doubt.kind == "mention" else "command"
         incoming = replace(click, kind=kind, command=doubt.command, words=doubt.words)
-        return _Question(incoming, self._asked(incoming), doubt.delivery, meant=True)
+        return _Question(incoming, self._asked(incoming), doubt.delivery, meant=is_again)
 
     def _asked(self, incoming: Incoming) -> Asked:
         _refuse_secrets(incoming)
@@ -181,7 +208,7 @@ class CommandDispatcher:
         said = asked.words if isinstance(asked, Parsed) else ()
         context = Context(session, caller, self._clock.now(), spelling, self._services, said)
         if isinstance(asked, Parsed):
-            self._services.access.require(caller, Right(asked.verb.right))
+            self._services.access.require(caller, Right(asked.verb.right), by_team=asked.verb.team)
             if asked.verb.mutates:
                 self._refuse_shared(session, incoming.channel)
             return partial(asked.answer, context)
@@ -346,18 +373,31 @@ def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime
         return Reply((sentence(line),))
     line = join("The same command was sent here ", f"{seconds} s ago and was accepted: ",
                 code(asked.text[:200]), "\nDo you want to do it again?")  # fmt: skip
+    value = _value(incoming, incoming.words, now)
+    if len(value) > _BUTTON_VALUE:
+        return Reply((line, sentence("If so, send it again in a minute.")))
+    return Reply((line,), buttons=(Button(AGAIN, "Yes, do it again", value),))
+
+
+def _for_team(asked: Parsed, team: str, *, is_named: bool) -> str:
+    """The words of the command with `--team` right behind its verb, before any ` -- `."""
+    names = 2 if is_named else 1
+    *_, rest = ["", *asked.text.split(None, names)[names:]]
+    name = f"{asked.command.name} " if is_named else ""
+    return f"{name}{asked.verb.name} --team {team} {rest}".rstrip()
+
+
+def _value(incoming: Incoming, words: str, now: datetime) -> str:
+    """What a button needs to carry out the command of these words."""
     doubt = _Doubt(
         kind=incoming.kind,
         command=incoming.command,
-        words=incoming.words,
+        words=words,
         delivery=incoming.delivery,
         person=incoming.person,
         at=int(now.timestamp()),
     )
-    value = msgspec.json.encode(doubt).decode()
-    if len(value) > _BUTTON_VALUE:
-        return Reply((line, sentence("If so, send it again in a minute.")))
-    return Reply((line,), buttons=(Button(AGAIN, "Yes, do it again", value),))
+    return msgspec.json.encode(doubt).decode()
 
 
 def _doubt_of(click: Incoming) -> _Doubt:

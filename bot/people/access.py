@@ -1,6 +1,6 @@
 """Who may do what where: channel -> team, person -> roles, right -> roles and channels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlmodel import Session
@@ -18,6 +18,7 @@ __all__ = [
     "Right",
     "Role",
     "UnknownPersonError",
+    "WhichTeamError",
     "bound",
 ]
 
@@ -26,11 +27,20 @@ class UnknownPersonError(NotAllowedError):
     """The person has not been looked up in Slack yet, so nothing is allowed."""
 
 
+class WhichTeamError(UsageError):
+    """Neither channel nor command determines which of `teams` this is for."""
+
+    def __init__(self, teams: Sequence[str]) -> None:
+        super().__init__("Which team is this for?", f"Add --team with one of: {', '.join(teams)}.")
+        self.teams = teams
+
+
 @dataclass(frozen=True)
 class Caller:
     """The person behind a command or click, with their channel, team and roles.
 
-    `roles` are those in `team` (none if it is None), and those that hold in every team.
+    `roles` are those in `team` (none if it is None), and those that hold in every team. `teams`
+    are all that the person belongs to.
     """
 
     workspace_id: str
@@ -39,6 +49,12 @@ class Caller:
     place: ChannelPlace
     team: str | None
     roles: frozenset[Role]
+    teams: tuple[str, ...] = ()
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether they are in several teams, and neither channel nor command says which."""
+        return self.team is None and len(self.teams) > 1 and self.place is ChannelPlace.DIRECT
 
     def may(self, right: Right) -> bool:
         """Whether this person has the right here."""
@@ -86,6 +102,7 @@ class Access:
             place=place,
             team=chosen,
             roles=roles | anywhere,
+            teams=tuple(mine),
         )
 
     def member(self, session: Session, person: str, channel: str, team: str) -> Caller:
@@ -97,10 +114,17 @@ class Access:
         is_direct = caller.place is ChannelPlace.DIRECT
         return caller if is_direct else replace(caller, place=ChannelPlace.TEAM)
 
-    def require(self, caller: Caller, right: Right) -> None:
-        """Raises NotAllowedError, which says where to go, unless the caller has the right here."""
+    def require(self, caller: Caller, right: Right, *, by_team: bool = False) -> None:
+        """Raises an error unless the caller has the right here.
+
+        Raises:
+            WhichTeamError: the caller is in several teams, and `by_team` says that one may be named.
+            NotAllowedError: otherwise; it says where to go.
+        """
         if caller.may(right):
             return
+        if by_team and caller.is_undecided and caller.place in RULES[right].places:
+            raise WhichTeamError(caller.teams)
         is_nobody = caller.place is ChannelPlace.ELSEWHERE and not caller.roles
         if caller.place not in RULES[right].places or is_nobody:
             raise NotAllowedError(*self._elsewhere(caller))
@@ -118,14 +142,12 @@ class Access:
         """The team the caller acts for, in the named cluster or in its default one.
 
         Raises:
-            UsageError: neither channel nor command determines the team.
+            WhichTeamError: neither channel nor command determines the team.
             NotFoundError: the team has no such cluster.
         """
         if caller.team is None:
             if caller.place is ChannelPlace.DIRECT:
-                raise UsageError(
-                    "Which team is this for?", f"Add --team with one of: {', '.join(self.teams())}."
-                )
+                raise WhichTeamError(caller.teams or self.teams())
             raise NotAllowedError(*self._elsewhere(caller))
         team = self._settings().teams[caller.team]
         return caller.team, bound(caller.team, team, cluster)

@@ -113,12 +113,18 @@ def question(client: CommandClient, text: str) -> str:
 
 @contextmanager
 def opened(
-    folder: Path, url: str, served: Served, more: str = "", engine: str = "kueue"
+    folder: Path,
+    url: str,
+    served: Served,
+    more: str = "",
+    *,
+    engine: str = "kueue",
+    base: str = SETTINGS,
 ) -> Iterator[CommandClient]:
-    """A bot on a fresh database that sees the cluster of the story; `more` are settings."""
+    """A bot on a fresh database that sees the cluster of the story, with settings base + more."""
     served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
     path = folder / "quartermaster.yaml"
-    known = SETTINGS.replace("engine: kueue", f"engine: {engine}")
+    known = base.replace("engine: kueue", f"engine: {engine}")
     path.write_text(known.replace("URL", url).replace("FOLDER", str(folder)) + more)
     create_schema(url)
     file = ConfigurationFile(path)

@@ -1,0 +1,86 @@
+"""In direct messages the person's only team is meant, and people of several teams choose one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.slack.card import Reply
+from bot.slack.receiving.incoming import Incoming
+from bot.slack.text import as_text
+from tests.handlers.command_client import (
+    ALICE,
+    BOB,
+    SETTINGS,
+    CommandClient,
+    opened,
+)
+from tests.playground.cluster.served import Served
+
+DIRECT = "D0ALICE"
+SUBMIT = "submit lane --gpus 1 --image ghcr.io/acme/train:7 -- python train.py --team=red"
+
+
+@pytest.fixture
+def client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
+    """Alice is in both teams."""
+    both = SETTINGS.replace("leads: {people: [U0BOB]}", "leads: {people: [U0BOB, U0ALICE]}")
+    with opened(tmp_path, database_url, served, base=both) as opened_client:
+        yield opened_client
+
+
+def answered(client: CommandClient, incoming: Incoming) -> Reply:
+    reply = client.application.dispatcher.answer(incoming)
+    assert reply is not None
+    return reply
+
+
+def chosen(client: CommandClient, question: Reply, number: int, person: str = ALICE) -> str:
+    """What the click on one of the question's buttons answers."""
+    button = question.buttons[number]
+    return client.clicks(person, DIRECT, f"{button.action}:{number + 1}", button.value)
+
+
+def test_one_team_needs_no_name(client: CommandClient) -> None:
+    assert client.says(BOB, "D0BOB", "/train list").splitlines()[0] == "Runs of team-b"
+
+
+def test_several_teams_are_a_choice(client: CommandClient) -> None:
+    question = answered(client, client.incoming(ALICE, DIRECT, command="train", words=SUBMIT))
+    assert as_text(question).splitlines() == ["Which team is this for?", "  [team-a] [team-b]"]
+    said = chosen(client, question, 1)
+    assert said.startswith("Submitted run `lane` with 1 GPU")
+    assert ", for team-b." in said.splitlines()[0]
+    # One question has one effect.
+    assert chosen(client, question, 0).splitlines() == [
+        "This was already received. Nothing was done twice."
+    ]
+    assert "lane" in client.says(ALICE, DIRECT, "/train show lane --team team-b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "words"),
+    [
+        ("command", "train", "list"),
+        ("command", "qm", "train list"),
+        ("mention", "", "train list"),
+        ("command", "qm", "audit"),
+    ],
+)
+def test_the_choice_works_however_it_was_typed(
+    client: CommandClient, kind: str, command: str, words: str
+) -> None:
+    typed = client.incoming(ALICE, DIRECT, command=command, words=words)
+    if kind == "mention":
+        typed = replace(typed, kind="mention")
+    title = "Audit log of team-b, the last 7d" if words == "audit" else "Runs of team-b"
+    assert chosen(client, answered(client, typed), 1).splitlines()[0] == title
+
+
+def test_another_person_cannot_choose(client: CommandClient) -> None:
+    question = answered(client, client.incoming(ALICE, DIRECT, command="train", words="list"))
+    assert chosen(client, question, 1, BOB).splitlines() == [
+        "This question is for @U0ALICE.",
+        "Send the command yourself.",
+    ]
