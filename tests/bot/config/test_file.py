@@ -39,10 +39,7 @@ def test_a_short_file_gets_every_default(tmp_path: Path) -> None:
         ),
         (
             "workspace: [T0QM\n",
-            (
-                "quartermaster.yaml line 2: invalid YAML: expected ',' or ']', but got"
-                " '<stream end>'."
-            ),
+            "quartermaster.yaml line 2: invalid YAML: did not find expected ',' or ']'.",
         ),
         (
             "teams: &teams {again: *teams}\n",
