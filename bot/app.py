@@ -36,6 +36,7 @@ from bot.training.records.makers import makers_of
 from bot.training.service import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
+from handlers.threads import OBJECTS
 from jobs.declared import JOBS
 from jobs.timetable import Timetable
 
@@ -86,7 +87,9 @@ class Application:
         self.clusters = self._on.clusters
         self.services = _services(self._on)
         self.areas: Sequence[Area] = self.services.areas
-        self.dispatcher = CommandDispatcher(self.database, self.clock, self.registry, self.services)
+        self.dispatcher = CommandDispatcher(
+            self.database, self.clock, self.registry, self.services, OBJECTS
+        )
         jobs = [job.scheduled(self.services) for job in JOBS]
         own = [each for area in self.areas for each in area.own_schedules()]
         self.timetable = Timetable(self.database, self.clock, jobs, own)

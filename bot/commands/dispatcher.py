@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ import structlog
 from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
+from bot.commands.threads import FindObject, ThreadCommands
 from bot.database.columns import WholeNumber
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
@@ -85,8 +86,14 @@ class CommandDispatcher:
     """Answers people's requests; every failure becomes a sentence."""
 
     def __init__(
-        self, database: Database, clock: Clock, registry: Registry, services: Services
+        self,
+        database: Database,
+        clock: Clock,
+        registry: Registry,
+        services: Services,
+        objects: Mapping[str, FindObject],
     ) -> None:
+        self._threads = ThreadCommands(registry, services.access, objects)
         self._database = database
         self._clock = clock
         self._registry = registry
@@ -143,6 +150,7 @@ class CommandDispatcher:
             action = incoming.command.partition(":")[0]
             if incoming.kind == "button" and action in {AGAIN, CHOOSE}:
                 return self._meant(incoming, is_again=action == AGAIN)
+            incoming = self._in_thread(incoming)
             asked = self._asked(incoming)
             if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
                 return _Question(incoming, asked, incoming.delivery)
@@ -151,6 +159,14 @@ class CommandDispatcher:
         except UserError:
             metrics.COMMANDS.labels("unknown", "refused").inc()
             raise
+
+    def _in_thread(self, incoming: Incoming) -> Incoming:
+        """With the whole command, where a thread says what a shorter one is about."""
+        if incoming.kind != "mention" or not incoming.thread_ts:
+            return incoming
+        _refuse_secrets(incoming)
+        words = self._database.read(lambda session: self._threads.completed(session, incoming))
+        return replace(incoming, words=words)
 
     def _meant(self, click: Incoming, *, is_again: bool) -> _Question:
         """The command that a question was about, as it was answered, under its own delivery."""
@@ -208,7 +224,9 @@ class CommandDispatcher:
         said = asked.words if isinstance(asked, Parsed) else ()
         context = Context(session, caller, self._clock.now(), spelling, self._services, said)
         if isinstance(asked, Parsed):
-            self._services.access.require(caller, Right(asked.verb.right), by_team=asked.verb.team)
+            self._services.access.require(
+                caller, Right(asked.verb.right), by_team=bool(asked.verb.team)
+            )
             if asked.verb.mutates:
                 self._refuse_shared(session, incoming.channel)
             return partial(asked.answer, context)

@@ -118,7 +118,7 @@ class Access:
         """Raises an error unless the caller has the right here.
 
         Raises:
-            WhichTeamError: the caller is in several teams, and `by_team` says that one may be named.
+            WhichTeamError: the caller is in several teams, and may name one (`by_team`).
             NotAllowedError: otherwise; it says where to go.
         """
         if caller.may(right):
@@ -171,6 +171,11 @@ class Access:
     def teams(self) -> tuple[str, ...]:
         """The names of all teams."""
         return tuple(self._settings().teams)
+
+    def cluster_of(self, team: str) -> str:
+        """The team's default cluster; empty if the team is no longer known."""
+        found = self._settings().teams.get(team)
+        return found.reach[0] if found else ""
 
     def is_admin(self, session: Session, person: str) -> bool:
         """Whether the person is an admin today."""

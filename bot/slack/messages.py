@@ -68,6 +68,7 @@ class Message(SQLModel, table=True):
             postgresql_where=text("live IS true"),
             sqlite_where=text("live IS 1"),
         ),
+        Index("ix_messages_position", "ts", "place"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True)
@@ -247,6 +248,14 @@ def find(session: Session, subject: Subject, purpose: str, channel: str) -> str 
     sought = {"about": subject.kind, "id": subject.id, "purpose": purpose, "channel": channel}
     found = _FIND(session, sought).rows
     return str(found[0][0]) if found else None
+
+
+def subject_at(session: Session, place: str, ts: str) -> Subject | None:
+    """What the message at this position in Slack is about; None if it is none of ours."""
+    row = session.scalars(
+        select(Message).where(col(Message.place) == place, col(Message.ts) == ts).limit(1)
+    ).first()
+    return Subject(row.workspace_id, row.subject_kind, row.subject_id) if row else None
 
 
 def is_coming(session: Session, subject: Subject, purpose: str) -> bool:

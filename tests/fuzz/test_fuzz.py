@@ -16,6 +16,7 @@ from bot.people.access import Access, Caller, Right
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.slack.receiving.incoming import Incoming
+from handlers.threads import OBJECTS
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
 from tests.fuzz.judge import Asked, Change, wrongs
@@ -55,7 +56,7 @@ class Lenient(Access):
     """Lets everybody do everything."""
 
     @override
-    def require(self, caller: Caller, right: Right) -> None:
+    def require(self, caller: Caller, right: Right, *, by_team: bool = False) -> None:
         """Nothing."""
 
 
@@ -89,13 +90,13 @@ def made(
     client: CommandClient, kind: type[CommandDispatcher] = CommandDispatcher
 ) -> CommandDispatcher:
     app = client.application
-    return kind(app.database, app.clock, app.registry, app.services)
+    return kind(app.database, app.clock, app.registry, app.services, OBJECTS)
 
 
 def lenient(client: CommandClient) -> CommandDispatcher:
     app = client.application
     services = replace(app.services, access=Lenient(app.settings))
-    return CommandDispatcher(app.database, app.clock, app.registry, services)
+    return CommandDispatcher(app.database, app.clock, app.registry, services, OBJECTS)
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,8 @@ def test_status_counts_what_does_not_work(client: CommandClient) -> None:
         "Not delivered to About Since (UTC) Why",
         "C0GONE run 2026-11-20 08:00 not_in_channel",
         (
-            "Invite the bot to those channels, or remove them from quartermaster.yaml. `quartermaster"
-            " doctor` checks each channel."
+            "Invite the bot to those channels, or remove them from quartermaster.yaml."
+            " `quartermaster doctor` checks each channel."
         ),
     ]
 
@@ -146,8 +146,8 @@ def test_leads_see_what_their_team_did(client: CommandClient) -> None:
     assert [row.split(" ", 2)[2] for row in rows] == [
         "Erin run.stop lane -",
         (
-            "Alice run.submit lane image=ghcr.io/acme/train:7, command=python train.py, gpus=1, cpu=8,"
-            " memory=72Gi"
+            "Alice run.submit lane image=ghcr.io/acme/train:7, command=python train.py, gpus=1,"
+            " cpu=8, memory=72Gi"
         ),
     ]
     assert told(client, BOB, TEAM_B, "/qm audit") == [

@@ -13,7 +13,10 @@ Generated from the declarations in `handlers/` by `make docs`.
 
 Every command also works as `{umbrella}` and, also in threads, as `{mention}`.
 With the command prefix `qm`, `/train` becomes `/qm-train`. `help` after a command, or `--help`
-after a verb, shows what works in that channel."""
+after a verb, shows what works in that channel.
+
+In the thread of a card, mention the bot with the verb alone: `{short}` is about the
+run, dataset, snapshot or PVC of that card."""
 
 
 def commands_page(registry: Registry) -> str:
@@ -22,6 +25,7 @@ def commands_page(registry: Registry) -> str:
     introduction = _INTRODUCTION.format(
         umbrella=registry.under_umbrella.of(f"{first} ..."),
         mention=registry.mention.of(f"{first} ..."),
+        short=registry.mention.of("logs"),
     )
     sections = (line for each in registry.commands.values() for line in _command(registry, each))
     return "\n".join([introduction, *sections]) + "\n"

@@ -1,0 +1,91 @@
+"""What each kind of card is called in commands, so that `logs` in its thread needs no name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from sqlmodel import Session, SQLModel
+
+from bot.commands.threads import FindObject, ThreadObject
+from bot.datasets.caches.tables import CACHE, Cache
+from bot.datasets.tables import PUSH, VERSION, Push, Version
+from bot.slack.grammar.parameters import RunReference
+from bot.snapshots.tables import (
+    RESTORE,
+    REVERT,
+    SCHEDULE,
+    SNAPSHOT,
+    Restore,
+    Revert,
+    Snapshot,
+    SnapshotSchedule,
+)
+from bot.training.tables import FOLLOW, LogFollow, Run
+from bot.training.tables import KIND as RUN
+from bot.volumes.changes.tables import CHANGE, VolumeChange
+from bot.volumes.growths.tables import GROWTH, Growth
+from bot.volumes.repairs.tables import REPAIR, Repair
+from handlers.dataset.catalogue import DatasetName, DatasetReference
+from handlers.snapshot.snapshots import ClaimName, SnapshotName
+
+Row = TypeVar("Row", bound=SQLModel)
+
+
+def _by_id(table: type[Row], describe: Callable[[Session, Row], ThreadObject | None]) -> FindObject:
+    def find(session: Session, row_id: str) -> ThreadObject | None:
+        row = session.get(table, row_id)
+        return describe(session, row) if row is not None else None
+
+    return find
+
+
+def _run(_session: Session, run: Run) -> ThreadObject:
+    return ThreadObject("train", run.team, ((RunReference, run.reference),))
+
+
+def _followed(session: Session, follow: LogFollow) -> ThreadObject | None:
+    run = session.get(Run, follow.run_id)
+    return _run(session, run) if run else None
+
+
+def _version(_session: Session, version: Version) -> ThreadObject:
+    names = ((DatasetReference, version.reference), (DatasetName, version.dataset))
+    return ThreadObject("dataset", version.team, names)
+
+
+def _cached(session: Session, cache: Cache) -> ThreadObject | None:
+    version = session.get(Version, cache.version_id)
+    return _version(session, version) if version else None
+
+
+def _pushed(session: Session, push: Push) -> ThreadObject | None:
+    version = session.get(Version, push.version_id) if push.version_id else None
+    return _version(session, version) if version else None
+
+
+def _snapshot(_session: Session, row: Snapshot) -> ThreadObject:
+    names = ((SnapshotName, row.name), (ClaimName, row.claim_name))
+    return ThreadObject("snapshot", row.team, names, row.cluster)
+
+
+def _claim(command: str) -> Callable[[Session, Any], ThreadObject]:
+    """A row about one PVC."""
+    return lambda _session, row: ThreadObject(
+        command, row.team, ((ClaimName, row.claim_name),), row.cluster
+    )
+
+
+OBJECTS: Mapping[str, FindObject] = {
+    RUN: _by_id(Run, _run),
+    FOLLOW: _by_id(LogFollow, _followed),
+    VERSION: _by_id(Version, _version),
+    CACHE: _by_id(Cache, _cached),
+    PUSH: _by_id(Push, _pushed),
+    SNAPSHOT: _by_id(Snapshot, _snapshot),
+    RESTORE: _by_id(Restore, _claim("snapshot")),
+    REVERT: _by_id(Revert, _claim("snapshot")),
+    SCHEDULE: _by_id(SnapshotSchedule, _claim("snapshot")),
+    CHANGE: _by_id(VolumeChange, _claim("anf")),
+    GROWTH: _by_id(Growth, _claim("anf")),
+    REPAIR: _by_id(Repair, _claim("anf")),
+}
+"""How to find the object of a message's subject, for each kind that commands can name."""
