@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sqlmodel import Session, SQLModel
-
 from bot.commands.threads import FindObject, ThreadObject
+from bot.database.database import Session
 from bot.datasets.caches.tables import CACHE, Cache
 from bot.datasets.tables import PUSH, VERSION, Push, Version
 from bot.slack.grammar.parameters import RunReference
@@ -27,7 +26,7 @@ from bot.volumes.repairs.tables import REPAIR, Repair
 from handlers.dataset.catalogue import DatasetName, DatasetReference
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
 
-Row = TypeVar("Row", bound=SQLModel)
+Row = TypeVar("Row")
 
 
 def _by_id(table: type[Row], describe: Callable[[Session, Row], ThreadObject | None]) -> FindObject:

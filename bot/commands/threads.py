@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlmodel import Session
-
+from bot.database.database import Session
 from bot.errors import UsageError
 from bot.people.access import Access
 from bot.slack import messages
