@@ -28,6 +28,8 @@ from bot.errors import (
 from bot.masking import holds_a_secret
 from bot.people import people
 from bot.people.access import Right, UnknownPersonError, WhichTeamError
+from bot.people.people import CHANNEL
+from bot.people.replies import arrival_lines
 from bot.services import Services
 from bot.slack import metrics
 from bot.slack.card import Button, Reply
@@ -35,6 +37,7 @@ from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.help import help_reply
 from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
 from bot.slack.markup import code, join, sentence
+from bot.slack.messages import Subject, ThreadMessage, post_once
 from bot.slack.receiving.incoming import Incoming
 
 log = structlog.get_logger()
@@ -108,6 +111,18 @@ class CommandDispatcher:
         workspace_id, now = self._services.settings().workspace, self._clock.now()
         self._database.transaction(
             lambda session: people.look_at_channel(session, workspace_id, channel_id, now),
+            deadline=time.monotonic() + ACKNOWLEDGE_SECONDS,
+        )
+
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        """Posts, once, which team the channel belongs to, and what to do if none."""
+        settings, now = self._services.settings(), self._clock.now()
+        place, team = self._services.access.place(channel_id)
+        lines = arrival_lines(channel_id, place, team, self._registry.slash.of)
+        note = ThreadMessage(f"joined-{event_id}", lines, in_thread=False)
+        subject = Subject(settings.workspace, CHANNEL, channel_id)
+        self._database.transaction(
+            lambda session: post_once(session, subject, channel_id, note, now),
             deadline=time.monotonic() + ACKNOWLEDGE_SECONDS,
         )
 

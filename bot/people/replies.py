@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bot.people.access import Caller
 from bot.rights import EVERYBODY, RULES, ChannelPlace, Right, Role
 from bot.slack.card import Card
-from bot.slack.markup import FormatCommand, Markup, code, join, plain
+from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence
 
 _PLACES = {
     ChannelPlace.TEAM: "a team's channel",
@@ -80,3 +80,34 @@ def _advice(caller: Caller, teams: Mapping[str, frozenset[Role]]) -> Iterable[Ma
 
 def _help(format_command: FormatCommand) -> Markup:
     return join(code(format_command("qm help")), " lists the commands that you can use here.")
+
+
+def arrival_lines(
+    channel_id: str, place: ChannelPlace, team: str | None, format_command: FormatCommand
+) -> tuple[Markup, ...]:
+    """What the bot says when it was added to a channel: whose it is, and what works there."""
+    if place is ChannelPlace.TEAM and team:
+        return (
+            sentence(f"This channel belongs to {team}."),
+            join(
+                code(format_command("train submit")), " starts a run, ",
+                code(format_command("quota status")), " shows the team's GPUs, and ",
+                code(format_command("qm help")), " lists all commands.",
+            ),
+        )  # fmt: skip
+    if place is ChannelPlace.APPROVALS:
+        return (
+            sentence("Requests for approval are posted in this channel."),
+            join(code(format_command("approval list")), " shows those that are open."),
+        )
+    return (
+        sentence(
+            "This channel belongs to no team, so commands about a team's runs, data and quota are"
+            " refused here. Digests and notices can be posted here."
+        ),
+        join(
+            "For a team's channel, a platform admin adds ", code(channel_id), " to ",
+            code("teams.NAME.channels"), " in quartermaster.yaml; that takes effect within"
+            " seconds.",
+        ),
+    )  # fmt: skip

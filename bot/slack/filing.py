@@ -49,6 +49,10 @@ class Filing:
         """Tells the dispatcher."""
         self._dispatcher.channel_changed(channel_id)
 
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        """Tells the dispatcher."""
+        self._dispatcher.bot_joined(channel_id, event_id)
+
     def _filed(self, incoming: Incoming, reply: Reply, deadline: float | None = None) -> Reply:
         later, card = reply.later, reply.card
         if later is not None:

@@ -53,6 +53,22 @@ def shared(state: State, place: Channel) -> None:
     publish(state, kind, {"type": kind} | inner, place)
 
 
+def joined(state: State, place: Channel, user: str) -> None:
+    """Tells the app that somebody, or the app itself, came into a channel where it is."""
+    if BOT_USER not in place.members or (place.is_private and "groups:read" not in state.scopes):
+        return
+    kind = "member_joined_channel"
+    inner: Json = {
+        "type": kind,
+        "user": user,
+        "channel": place.id,
+        "channel_type": "G" if place.is_private else "C",
+        "team": state.users[user].team_id,
+        "event_ts": state.next_ts(),
+    }
+    publish(state, kind, inner, place)
+
+
 def deleted(state: State, message: Message, before: Json) -> None:
     """Tells the app that a message is gone."""
     place = state.channel(message.channel)

@@ -13,6 +13,7 @@ EVENT_SCOPES: Mapping[str, str] = {
     "message.im": "im:history",
     "channel_shared": "channels:read",
     "channel_unshared": "channels:read",
+    "member_joined_channel": "channels:read",
 }
 """The scope that each subscription needs; app_home_opened needs none."""
 

@@ -1,5 +1,6 @@
 """conversations.*, users.* and usergroups.*: who and what is there, page by page."""
 
+from playground.slack import events
 from playground.slack.arguments import Arguments
 from playground.slack.errors import SlackError
 from playground.slack.methods import (
@@ -66,6 +67,7 @@ def join(state: State, args: Arguments) -> Json:
         raise SlackError("is_archived")
     if BOT_USER not in channel.members:
         channel.members.append(BOT_USER)
+        events.joined(state, channel, BOT_USER)
         state.changed()
     return {"channel": channel.as_json()}
 

@@ -99,8 +99,10 @@ class Workspace(State):
 
     def invite_bot(self, channel: str) -> None:
         """What /invite does for the bot."""
-        if BOT_USER not in self.channels[channel].members:
-            self.channels[channel].members.append(BOT_USER)
+        place = self.channels[channel]
+        if BOT_USER not in place.members:
+            place.members.append(BOT_USER)
+            events.joined(self, place, BOT_USER)
         self.changed()
 
     def delete(self, message: Message, *, by: str = BOT_USER) -> None:

@@ -55,6 +55,10 @@ class Listening:
         """What the real dispatcher does."""
         self._dispatcher.channel_changed(channel_id)
 
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        """What the real dispatcher does."""
+        self._dispatcher.bot_joined(channel_id, event_id)
+
 
 @dataclass
 class Figures:

@@ -27,7 +27,13 @@ chat:write.public is not among them: a bot cannot read back its own posts in a c
 invited to, and an invitation is how a team says that it wants the bot.
 """
 
-_EVENTS = ("app_mention", "message.im", "channel_shared", "channel_unshared")
+_EVENTS = (
+    "app_mention",
+    "message.im",
+    "channel_shared",
+    "channel_unshared",
+    "member_joined_channel",
+)
 """Slack sends no app_mention of what is written in direct messages, but message.im."""
 
 _COMMANDS = 50

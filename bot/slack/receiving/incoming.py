@@ -68,6 +68,10 @@ class Dispatcher(Protocol):
         """Notes that another company came into a channel or left it; Slack repeats what raises."""
         ...
 
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        """Notes that the bot was added to a channel; Slack repeats what raises."""
+        ...
+
 
 def command_from(payload: Payload, arrival: Arrival) -> Incoming:
     """A slash command; Slack does not say in which thread it was typed."""
@@ -134,6 +138,11 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         received=arrival.received,
         doubted=arrival.doubted,
     )
+
+
+def is_our_arrival(payload: Payload) -> bool:
+    """Whether the member who joined a channel is the bot."""
+    return bool(payload["event"].get("user") == _ourselves(payload))
 
 
 def _is_to_us(event: Payload) -> bool:

@@ -12,7 +12,13 @@ from slack_bolt.middleware import Middleware
 from slack_sdk import WebClient
 from typing_extensions import override
 
-from bot.slack.receiving.incoming import Arrival, button_from, command_from, mention_from
+from bot.slack.receiving.incoming import (
+    Arrival,
+    button_from,
+    command_from,
+    is_our_arrival,
+    mention_from,
+)
 
 ARRIVAL = "arrival"
 """The key of a request's context under which a transport puts its Arrival."""
@@ -60,16 +66,23 @@ def bolt_app(
     commands: Sequence[str],
     signing_secret: str | None,
     channel_changed: Callable[[str], None] = lambda _channel: None,
+    bot_joined: Callable[[str, str], None] = lambda _channel, _event: None,
 ) -> App:
     """Bolt that leaves what a request says with its Arrival, which the request's context holds.
 
     Without a signing secret it only takes Socket Mode payloads. `commands` are the slash names
     that Slack may send, with or without their slash. `channel_changed` hears the ids of channels
-    that another company came into or left; Slack tells it again if that raises.
+    that another company came into or left, `bot_joined` those that the bot was added to, with the
+    id of the event; Slack tells them again if that raises.
     """
 
     def _changed(body: Body, ack: Ack) -> None:
         channel_changed(str(body["event"]["channel"]))
+        ack()
+
+    def _joined(body: Body, ack: Ack) -> None:
+        if is_our_arrival(body):
+            bot_joined(str(body["event"]["channel"]), str(body["event_id"]))
         ack()
 
     app = App(
@@ -88,6 +101,7 @@ def bolt_app(
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
     app.event(re.compile("channel_(un)?shared"))(_changed)
+    app.event("member_joined_channel")(_joined)
     app.event(re.compile(""))(_event)
     return app
 

@@ -41,7 +41,10 @@ class Transport:
         self._sockets: Sockets | None = None
         is_http = settings.slack.transport == "http"
         app = bolt_app(
-            commands, _signing_secret(secrets) if is_http else None, dispatcher.channel_changed
+            commands,
+            _signing_secret(secrets) if is_http else None,
+            dispatcher.channel_changed,
+            dispatcher.bot_joined,
         )
         answer = RequestReceiver(app, dispatcher, self._answers).answer
         self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)

@@ -44,7 +44,13 @@ def test_socket_mode_needs_no_addresses() -> None:
     ]
     assert made["settings"] == {
         "event_subscriptions": {
-            "bot_events": ["app_mention", "message.im", "channel_shared", "channel_unshared"]
+            "bot_events": [
+                "app_mention",
+                "message.im",
+                "channel_shared",
+                "channel_unshared",
+                "member_joined_channel",
+            ]
         },
         "interactivity": {"is_enabled": True},
         "org_deploy_enabled": False,

@@ -53,9 +53,13 @@ class RecordingDispatcher:
     seen: list[Incoming] = field(default_factory=list)
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     channels: list[str] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)
 
     def channel_changed(self, channel_id: str) -> None:
         self.channels.append(channel_id)
+
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        self.joined.append(f"{channel_id} {event_id}")
 
     def answer(self, incoming: Incoming) -> Reply | None:
         self.seen.append(incoming)

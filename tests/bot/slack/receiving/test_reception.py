@@ -37,6 +37,9 @@ class EchoDispatcher:
     def channel_changed(self, channel_id: str) -> None:
         """Nothing."""
 
+    def bot_joined(self, channel_id: str, event_id: str) -> None:
+        """Nothing."""
+
 
 @pytest.fixture
 def reception(slack: Served) -> Iterator[RequestReceiver]:

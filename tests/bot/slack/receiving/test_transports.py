@@ -9,6 +9,7 @@ from bot.config import Secrets
 from bot.errors import ConfigurationError
 from bot.slack.card import Button, Card, Reply
 from bot.slack.receiving.transports import Transport
+from playground.slack import events
 from playground.slack.people import Message
 from tests.bot.slack.conftest import Open
 from tests.bot.slack.receiving.dispatchers import (
@@ -64,6 +65,18 @@ def test_channels_shared_outside_are_heard_of(slack: Served, opened: Open) -> No
             slack.call(partial(slack.workspace.share, "C0TEAMA", is_shared=is_shared))
         slack.until(lambda: dispatcher.channels == ["C0TEAMA", "C0TEAMA"])
     assert dispatcher.seen == []
+
+
+def test_only_its_own_arrival_is_heard_of(slack: Served, opened: Open) -> None:
+    dispatcher, place = RecordingDispatcher(), slack.workspace.channels["C0TEAMA"]
+    slack.call(partial(slack.workspace.remove_bot, "C0TEAMA"))
+    with opened(dispatcher):
+        slack.call(partial(slack.workspace.invite_bot, "C0TEAMA"))
+        slack.call(partial(events.joined, slack.workspace, place, "U0ALICE"))
+        slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", "that was all"))
+        slack.until(lambda: len(dispatcher.seen) == 1)
+        slack.until(lambda: len(dispatcher.joined) == 1)
+    assert dispatcher.joined[0].startswith("C0TEAMA Ev")
 
 
 def test_a_reply_may_be_silence(slack: Served, opened: Open) -> None:
