@@ -37,6 +37,7 @@ quota = Command("quota", "GPU quota: what your team may use, is using and has pe
     right=Right.QUOTA_READ,
     examples=("status", "status --all"),
     team=TEAM,
+    shares=True,
 )
 @quota.option("--all", "everybody", flag=True, help="All teams side by side")
 def status(ctx: Context, *, everybody: bool, team: str | None) -> Reply:

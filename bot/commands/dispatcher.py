@@ -7,19 +7,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
 
-import msgspec
 import structlog
 
 from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
+from bot.commands.repeating import (
+    AGAIN,
+    REPEATING,
+    SHARE,
+    carried_by,
+    refuse_old,
+    shared,
+    whether_again,
+    which_team,
+    with_share,
+)
 from bot.commands.threads import FindObject, ThreadCommands
-from bot.database.columns import WholeNumber
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
-    ConflictError,
     NotAllowedError,
     QuartermasterError,
     UsageError,
@@ -27,28 +34,23 @@ from bot.errors import (
 )
 from bot.masking import holds_a_secret
 from bot.people import people
-from bot.people.access import Right, UnknownPersonError, WhichTeamError
+from bot.people.access import ChannelPlace, Right, UnknownPersonError, WhichTeamError
 from bot.people.people import CHANNEL
 from bot.people.replies import arrival_lines
 from bot.services import Services
 from bot.slack import metrics
-from bot.slack.card import Button, Reply
+from bot.slack.card import Reply
 from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.help import help_reply
 from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
-from bot.slack.markup import code, join, sentence
+from bot.slack.markup import sentence
 from bot.slack.messages import Subject, ThreadMessage, post_once
 from bot.slack.receiving.incoming import Incoming
 
 log = structlog.get_logger()
 
-AGAIN, CHOOSE = "again", "choose"
-"""The buttons of questions: whether to do the same again, and for which team."""
-
 # Buttons with these show something to whoever clicks, and change no card.
 _READING = {Right.RUN_READ}
-_BUTTON_VALUE = 1900
-_MOST_TEAMS = 5
 
 Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
 
@@ -64,6 +66,7 @@ class _Question:
     asked: Asked
     key: str
     meant: bool = False
+    shares: bool = False
 
     @property
     def asks_once(self) -> bool:
@@ -81,7 +84,7 @@ class _Question:
     def writes(self) -> bool:
         """Whether it may have an effect beyond its answer."""
         if isinstance(self.asked, Parsed):
-            return self.asked.writes
+            return self.asked.writes or self.shares
         return not isinstance(self.asked, HelpAsked)
 
 
@@ -134,42 +137,45 @@ class CommandDispatcher:
             return self._team_question(question, error)
 
     def _team_question(self, question: _Question, error: WhichTeamError) -> Reply:
-        """Asks for the team by a button for each; without room for these, how to name it."""
-        asked, teams = question.asked, error.teams
-        if not isinstance(asked, Parsed) or not asked.verb.team or len(teams) > _MOST_TEAMS:
+        """Asks for the team by buttons; without room for these, says how to name it."""
+        asked = question.asked
+        if not isinstance(asked, Parsed):
             return refusal(error)
         is_named = asked.spelling != self._registry.slash and (
             asked.command.name != self._registry.umbrella
         )
         now = datetime.now(UTC)
-        buttons = []
-        for team in teams:
-            words = _for_team(asked, team, is_named=is_named)
-            buttons.append(Button(CHOOSE, team, _value(question.incoming, words, now)))
-        if any(len(button.value) > _BUTTON_VALUE for button in buttons):
-            return refusal(error)
-        return Reply((sentence(error.message),), buttons=tuple(buttons), is_question=True)
+        reply = which_team(question.incoming, asked, error, now, is_named=is_named)
+        return reply or refusal(error)
 
     def _carried_out(self, question: _Question) -> Reply | None:
         incoming, asked = question.incoming, question.asked
         with _counted(asked):
             if not question.writes:
-                return self._database.read(partial(self._reply, incoming=incoming, asked=asked))
+                read = partial(self._reply, incoming=incoming, asked=asked)
+                return self._shareable(question, self._database.read(read))
             work = partial(self._once, question=question)
             return self._database.transaction(
                 work, deadline=incoming.received + ACKNOWLEDGE_SECONDS
             )
 
+    def _shareable(self, question: _Question, reply: Reply) -> Reply:
+        asked, incoming = question.asked, question.incoming
+        place, _ = self._services.access.place(incoming.channel)
+        if not (isinstance(asked, Parsed) and asked.verb.shares) or place is ChannelPlace.DIRECT:
+            return reply
+        return with_share(reply, incoming, datetime.now(UTC))
+
     def _understood(self, incoming: Incoming) -> _Question:
         try:
             action = incoming.command.partition(":")[0]
-            if incoming.kind == "button" and action in {AGAIN, CHOOSE}:
-                return self._meant(incoming, is_again=action == AGAIN)
+            if incoming.kind == "button" and action in REPEATING:
+                return self._meant(incoming, action)
             incoming = self._in_thread(incoming)
             asked = self._asked(incoming)
             if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
                 return _Question(incoming, asked, incoming.delivery)
-            _refuse_old(float(incoming.message_ts), self._clock.now())
+            refuse_old(float(incoming.message_ts), self._clock.now())
             return _Question(incoming, asked, _key_of(incoming))
         except UserError:
             metrics.COMMANDS.labels("unknown", "refused").inc()
@@ -183,13 +189,16 @@ class CommandDispatcher:
         words = self._database.read(lambda session: self._threads.completed(session, incoming))
         return replace(incoming, words=words)
 
-    def _meant(self, click: Incoming, *, is_again: bool) -> _Question:
-        """The command that a question was about, as it was answered, under its own delivery."""
-        doubt = _doubt_of(click)
-        _refuse_old(doubt.at, datetime.now(UTC))
-        kind: Literal["mention", "command"] = "mention" if doubt.kind == "mention" else "command"
-        incoming = replace(click, kind=kind, command=doubt.command, words=doubt.words)
-        return _Question(incoming, self._asked(incoming), doubt.delivery, meant=is_again)
+    def _meant(self, click: Incoming, action: str) -> _Question:
+        """The command that a button repeats; one that answers a question has its first delivery."""
+        carried = carried_by(click, datetime.now(UTC))
+        incoming = carried.sent(click)
+        asked = self._asked(incoming)
+        if action != SHARE:
+            return _Question(incoming, asked, carried.delivery, meant=action == AGAIN)
+        if not (isinstance(asked, Parsed) and asked.verb.shares):
+            raise UsageError("This answer cannot be shared.", "Copy what others should know.")
+        return _Question(incoming, asked, click.delivery, meant=True, shares=True)
 
     def _asked(self, incoming: Incoming) -> Asked:
         _refuse_secrets(incoming)
@@ -213,7 +222,12 @@ class CommandDispatcher:
         answer = self._allowed(session, incoming, asked)
         if earlier.alike_at and not question.repeats:
             return _doubted(incoming, asked, real_now, earlier.alike_at)
+        if question.shares:
+            self._refuse_shared(session, incoming.channel)
         reply = answer()
+        if question.shares:
+            name = people.name_of(session, self._services.settings().workspace, incoming.person)
+            reply = shared(reply, name)
         like = "" if reply.is_question else alike
         deliveries.remember(session, question.key, like, real_now)
         return reply
@@ -375,73 +389,10 @@ def _key_of(click: Incoming) -> str:
     return deliveries.likeness("once", *said)
 
 
-def _refuse_old(asked_at: float, now: datetime) -> None:
-    """Questions count for as long as their answers are remembered."""
-    if now.timestamp() - asked_at > deliveries.LIFE.total_seconds():
-        raise ConflictError("This question is out of date. Nothing was done.", "Request it again.")
-
-
-class _Doubt(msgspec.Struct, frozen=True):
-    """The command that a question is about, its person, its time and its delivery."""
-
-    kind: str
-    command: str
-    words: str
-    delivery: str
-    person: str
-    at: WholeNumber
-
-
-# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
-_DOUBT = msgspec.json.Decoder(_Doubt)
-
-
 def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:
     """Says that the same was just done; for a command, asks whether to do it again."""
+    if isinstance(asked, Parsed):
+        return whether_again(incoming, asked, now, alike_at)
     seconds = (now - alike_at).seconds
-    if not isinstance(asked, Parsed):
-        line = (
-            f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
-        )
-        return Reply((sentence(line),))
-    line = join("The same command was sent here ", f"{seconds} s ago and was accepted: ",
-                code(asked.text[:200]), "\nDo you want to do it again?")  # fmt: skip
-    value = _value(incoming, incoming.words, now)
-    if len(value) > _BUTTON_VALUE:
-        return Reply((line, sentence("If so, send it again in a minute.")))
-    return Reply((line,), buttons=(Button(AGAIN, "Yes, do it again", value),))
-
-
-def _for_team(asked: Parsed, team: str, *, is_named: bool) -> str:
-    """The words of the command with `--team` right behind its verb, before any ` -- `."""
-    names = 2 if is_named else 1
-    *_, rest = ["", *asked.text.split(None, names)[names:]]
-    name = f"{asked.command.name} " if is_named else ""
-    return f"{name}{asked.verb.name} --team {team} {rest}".rstrip()
-
-
-def _value(incoming: Incoming, words: str, now: datetime) -> str:
-    """What a button needs to carry out the command of these words."""
-    doubt = _Doubt(
-        kind=incoming.kind,
-        command=incoming.command,
-        words=words,
-        delivery=incoming.delivery,
-        person=incoming.person,
-        at=int(now.timestamp()),
-    )
-    return msgspec.json.encode(doubt).decode()
-
-
-def _doubt_of(click: Incoming) -> _Doubt:
-    try:
-        doubt = _DOUBT.decode(click.value)
-    except msgspec.MsgspecError:
-        raise ConflictError(
-            "This question is out of date. Nothing was done.", "Send the command again."
-        ) from None
-    if doubt.person != click.person:
-        raise NotAllowedError(
-            f"This question is for <@{doubt.person}>.", "Send the command yourself."
-        )
-    return doubt
+    line = f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
+    return Reply((sentence(line),))

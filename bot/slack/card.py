@@ -103,7 +103,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer that only the person who asked sees.
+    """An answer that only the person who asked sees; with `for_all`, everyone in the channel.
 
     `later` is a read that must look outside: it runs after the acknowledgement, in a bounded
     pool, and its own reply follows this one. A question did nothing yet, so that whoever says the
@@ -115,3 +115,4 @@ class Reply:
     buttons: tuple[Button, ...] = ()
     later: "Callable[[], Reply] | None" = None
     is_question: bool = False
+    for_all: bool = False

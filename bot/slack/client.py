@@ -176,12 +176,20 @@ class SlackClient:
             blocks=draft.blocks or None,
         )
 
-    def respond(self, response_url: str, draft: Draft, thread_ts: str | None = None) -> None:
-        """Posts a response that only the person who typed or clicked sees.
+    def respond(
+        self,
+        response_url: str,
+        draft: Draft,
+        thread_ts: str | None = None,
+        *,
+        for_all: bool = False,
+    ) -> None:
+        """Posts a response that the person who typed or clicked sees, or with `for_all` everyone.
 
         Slack takes five of these within 30 minutes.
         """
-        body = {"response_type": "ephemeral", "replace_original": False, **draft.as_json()}
+        seen_by = "in_channel" if for_all else "ephemeral"
+        body = {"response_type": seen_by, "replace_original": False, **draft.as_json()}
         if thread_ts:
             body["thread_ts"] = thread_ts
         hook = WebhookClient(response_url, timeout=TIMEOUT_SECONDS, retry_handlers=[], logger=quiet)

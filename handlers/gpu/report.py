@@ -58,6 +58,7 @@ class ReportOptions:
         "report --by run --csv",
     ),
     team=TEAM,
+    shares=True,
 )
 @gpu.option("--from", "first", Day(), help="First day (default: the first of the month)")
 @gpu.option("--to", "last", Day(), help="Last day (default: today)")

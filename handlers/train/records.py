@@ -28,7 +28,7 @@ def export(ctx: Context, run: Reference) -> Reply:
 
 @train.verb(
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
-    examples=("compare lane lane#2", "compare one-gpu three-gpus"), team=TEAM,
+    examples=("compare lane lane#2", "compare one-gpu three-gpus"), team=TEAM, shares=True,
 )  # fmt: skip
 @train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
 def compare(ctx: Context, runs: tuple[Reference, ...]) -> Reply:

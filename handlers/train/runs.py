@@ -226,7 +226,7 @@ def resubmit(ctx: Context, run: Reference, from_snapshot: str | None) -> Reply:
 
 @train.verb(
     "why", "Why a run waits, and what would unblock it", right=Right.RUN_READ,
-    examples=("why lane",), team=TEAM,
+    examples=("why lane",), team=TEAM, shares=True,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
 def why(ctx: Context, run: Reference) -> Reply:

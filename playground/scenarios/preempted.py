@@ -5,7 +5,7 @@ from playground.story.story import Story
 
 
 async def play(story: Story) -> None:
-    """Her card says who needed the GPUs, and the log of the lost pod is kept."""
+    """Her card says who needed the GPUs, she shares why it waits, its log is kept."""
     alice, bob = story.person("Alice"), story.person("Bob")
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=25)
     story.trains("ghcr.io/acme/base", seconds_per_epoch=10)
@@ -26,7 +26,10 @@ async def play(story: Story) -> None:
     await is_admitted(story, base)
     await wide.shows("It is waiting for 8 GPUs of h100")
     await alice.types("#team-a", "/train why wide")
-    await alice.is_told("Preempted, waiting again", "It is waiting for 8 GPUs of h100")
+    why = await alice.is_told("Preempted, waiting again", "It is waiting for 8 GPUs of h100")
+    if why is not None:
+        await alice.clicks(why, "Share")
+        await story.card("#team-a", "Shared by alice.", "Preempted, waiting again")
     await ends_well(bob, "#team-b", base, "base")
     await is_admitted(story, wide)
     await ends_well(alice, "#team-a", wide, "wide")

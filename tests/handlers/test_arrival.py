@@ -19,37 +19,28 @@ def said(client: CommandClient, channel: str) -> list[str]:
     return ["\n".join(row.content or ()) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("channel", "answer"),
-    [
-        (
-            TEAM_A,
-            (
-                "This channel belongs to team-a.\n`/train submit` starts a run, `/quota status` shows"
-                " the team's GPUs, and `/qm help` lists all commands."
-            ),
-        ),
-        (
-            APPROVALS,
-            (
-                "Requests for approval are posted in this channel.\n`/approval list` shows those that"
-                " are open."
-            ),
-        ),
-        (
-            ELSEWHERE,
-            (
-                "This channel belongs to no team, so commands about a team's runs, data and quota are"
-                " refused here. Digests and notices can be posted here.\nFor a team's channel, a"
-                " platform admin adds `C0RANDOM` to `teams.NAME.channels` in quartermaster.yaml; that"
-                " takes effect within seconds."
-            ),
-        ),
-    ],
+TEAM_LINES = """\
+This channel belongs to team-a.
+`/train submit` starts a run, `/quota status` shows the team's GPUs, and `/qm help` lists all \
+commands."""
+APPROVAL_LINES = """\
+Requests for approval are posted in this channel.
+`/approval list` shows those that are open."""
+OTHER_LINES = (
+    "This channel belongs to no team, so commands about a team's runs, data and quota are refused"
+    " here. Digests and notices can be posted here.\n"
+    "For a team's channel, a platform admin adds `C0RANDOM` to `teams.NAME.channels` in"
+    " quartermaster.yaml; that takes effect within seconds."
 )
-def test_it_says_whose_channel_it_is(client: CommandClient, channel: str, answer: str) -> None:
+
+
+@pytest.mark.parametrize(
+    ("channel", "lines"),
+    [(TEAM_A, TEAM_LINES), (APPROVALS, APPROVAL_LINES), (ELSEWHERE, OTHER_LINES)],
+)
+def test_it_says_whose_channel_it_is(client: CommandClient, channel: str, lines: str) -> None:
     client.application.dispatcher.bot_joined(channel, FIRST)
-    assert said(client, channel) == [answer]
+    assert said(client, channel) == [lines]
 
 
 def test_a_repeated_event_is_answered_once(client: CommandClient) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session, col, func, select
 
 from bot.audit import AuditLine
-from bot.commands.dispatcher import AGAIN
+from bot.commands.repeating import AGAIN
 from bot.people.people import Person
 from bot.reconcile.due import Due
 from bot.slack.receiving.incoming import Incoming

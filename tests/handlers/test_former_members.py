@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.commands.dispatcher import AGAIN
+from bot.commands.repeating import AGAIN
 from bot.quotas.tables import Override
 from bot.training.tables import Run, RunPhase
 from tests.handlers.command_client import (

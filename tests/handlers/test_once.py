@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlmodel import Session, select
 
-from bot.commands.dispatcher import AGAIN
+from bot.commands.repeating import AGAIN
 from bot.datasets.tables import Push
 from bot.quotas.tables import Override
 from bot.slack.receiving.incoming import Incoming

@@ -6,7 +6,7 @@ Each row is said or clicked for real, with a bot where there is something for it
 import pytest
 from structlog.testing import capture_logs
 
-from bot.commands.dispatcher import AGAIN
+from bot.commands.repeating import AGAIN
 from handlers.declared import COMMANDS
 from tests.handlers.command_client import (
     ALICE,

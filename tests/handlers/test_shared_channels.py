@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from bot.commands.dispatcher import AGAIN
+from bot.commands.repeating import AGAIN
 from bot.people.people import CHANNEL, Channel, row_id
 from bot.reconcile.due import Due
 from bot.slack.messages import Message

@@ -39,6 +39,7 @@ class VerbTraits(TypedDict, total=False):
     keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
     A verb with `team` has the option `--team` with that help: its caller acts for the named team,
     or for that of the channel. A handler that needs the name as typed has a parameter `team`.
+    The answer of a verb that `shares` has a button that posts it for everyone in the channel.
     A verb with `cluster` has the option `--cluster` with that help: its handler's `cluster` is the
     name as typed, or None.
     """
@@ -48,6 +49,7 @@ class VerbTraits(TypedDict, total=False):
     mutates: bool
     repeats: bool
     writing: tuple[str, ...]
+    shares: bool
     into: type
     team: str
     cluster: str
@@ -150,6 +152,7 @@ class Verb:
     mutates: bool = False
     repeats: bool = False
     writing: tuple[str, ...] = ()
+    shares: bool = False
     into: type | None = None
     team: str = ""
     cluster: str = ""

@@ -82,7 +82,7 @@ class Answers:
 
     def _deliver(self, incoming: Incoming, reply: Reply) -> None:
         try:
-            self._say(incoming, draft_of(incoming, reply))
+            self._say(incoming, draft_of(incoming, reply), for_all=reply.for_all)
         except ChatError as error:
             if error.code in BAD_BLOCKS and reply.card and reply.card.charts:
                 # No picture is uploaded for what one person sees once: its figures are told.
@@ -98,10 +98,11 @@ class Answers:
                 error=error.message,
             )
 
-    def _say(self, incoming: Incoming, draft: Draft) -> None:
+    def _say(self, incoming: Incoming, draft: Draft, *, for_all: bool) -> None:
         place = Destination(incoming.channel, incoming.thread_ts)
         if incoming.response_url:
-            self._client.respond(incoming.response_url, draft, incoming.thread_ts)
+            thread = incoming.thread_ts
+            self._client.respond(incoming.response_url, draft, thread, for_all=for_all)
         else:
             self._client.post_ephemeral(place, incoming.person, draft)
 
