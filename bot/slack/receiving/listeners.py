@@ -76,15 +76,6 @@ def bolt_app(
     id of the event; Slack tells them again if that raises.
     """
 
-    def _changed(body: Body, ack: Ack) -> None:
-        channel_changed(str(body["event"]["channel"]))
-        ack()
-
-    def _joined(body: Body, ack: Ack) -> None:
-        if is_our_arrival(body):
-            bot_joined(str(body["event"]["channel"]), str(body["event_id"]))
-        ack()
-
     app = App(
         name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
         logger=_log,
@@ -100,10 +91,25 @@ def bolt_app(
     )
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
-    app.event(re.compile("channel_(un)?shared"))(_changed)
-    app.event("member_joined_channel")(_joined)
+    _hear_of_channels(app, channel_changed, bot_joined)
     app.event(re.compile(""))(_event)
     return app
+
+
+def _hear_of_channels(
+    app: App, channel_changed: Callable[[str], None], bot_joined: Callable[[str, str], None]
+) -> None:
+    def _changed(body: Body, ack: Ack) -> None:
+        channel_changed(str(body["event"]["channel"]))
+        ack()
+
+    def _joined(body: Body, ack: Ack) -> None:
+        if is_our_arrival(body):
+            bot_joined(str(body["event"]["channel"]), str(body["event_id"]))
+        ack()
+
+    app.event(re.compile("channel_(un)?shared"))(_changed)
+    app.event("member_joined_channel")(_joined)
 
 
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:

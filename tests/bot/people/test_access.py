@@ -80,6 +80,9 @@ MATRIX = {
     Right.VOTE: ("abdpx", "abdpx", "abdpx"),
     Right.NOTICES: ("abdpx", "abdpx", "abdpx"),
     Right.BREAK_GLASS:     (".....", ".....", "abdp."),
+    Right.WHOAMI: ("abdpx", "abdpx", "abdpx"),
+    Right.STATUS:          ("a.d..", ".bd..", "abdpx"),
+    Right.AUDIT_READ:      (".....", ".bd..", "abdp."),
 }  # fmt: skip
 CHANNELS = {"a": TEAM_A, "b": TEAM_B, "d": DIRECT, "p": APPROVALS, "x": ELSEWHERE}
 
