@@ -25,12 +25,17 @@ _BODY_CHUNK_BYTES = 1_048_576  # pages of a list have megabytes, lines of a watc
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long anything may take, in seconds."""
+    """How long anything may take or be kept, in seconds.
+
+    Reading the headers of credentials takes a millisecond, so they are kept for a while; the client
+    renews tokens five minutes before they expire.
+    """
 
     connect: float = 3.0
     read: float = 10.0
     whole: float = 25.0
     renewals_apart: float = 10.0
+    headers_kept: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class Connection:
         self.timeouts = timeouts or Timeouts()
         self._access: Access | None = None
         self._renewed_at = float("-inf")
+        self._headers: dict[str, str] = {}
+        self._asked_at = float("-inf")
         self._lock = Lock()
 
     @classmethod
@@ -148,10 +155,14 @@ class Connection:
         try:
             now = time.monotonic()
             worn = refused is self._access and now - self._renewed_at > self.timeouts.renewals_apart
+            age = now - self._asked_at
+            is_stale = refused is not None or age >= self.timeouts.headers_kept
             if self._access is None or worn:
                 self._renewed_at = now if refused else self._renewed_at
-                self._access = self._load()
-            return self._access, self._access.headers()
+                self._access, is_stale = self._load(), True
+            if is_stale:
+                self._headers, self._asked_at = self._access.headers(), now
+            return self._access, self._headers
         finally:
             self._lock.release()
 

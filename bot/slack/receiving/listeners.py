@@ -75,7 +75,6 @@ def bolt_app(
     that another company came into or left, `bot_joined` those that the bot was added to, with the
     id of the event; Slack tells them again if that raises.
     """
-
     app = App(
         name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
         logger=_log,

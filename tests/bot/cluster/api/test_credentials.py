@@ -5,6 +5,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import which
@@ -19,6 +20,7 @@ from bot.errors import ClusterError
 from tests.bot.cluster.api.api_server import ApiServer, answer, serving, write_kubeconfig
 from tests.bot.cluster.conftest import PATIENT
 
+ASKING = replace(PATIENT, headers_kept=0.0)
 READ = Request("Reading x", "GET", "/x")
 PLUGIN = """
 import json, pathlib, sys
@@ -65,7 +67,7 @@ def test_a_programs_token_is_renewed_when_it_expires(
         "interactiveMode": "Never",
     }
     path = write_kubeconfig(tmp_path / "config", server.url, user={"exec": plugin})
-    connection = Connection.to(str(path), timeouts=PATIENT)
+    connection = Connection.to(str(path), timeouts=ASKING)
     server.on("GET", "/x", answer(200, b"ok"))
     connection.send(READ)
     token.write_text("two")
@@ -86,7 +88,7 @@ def test_a_pods_token_is_read_again_every_minute(
     def load() -> Access:
         return open_access(loader.load_and_set)
 
-    connection = Connection(load, PATIENT)
+    connection = Connection(load, ASKING)
     tls_server.on("GET", "/x", answer(200, b"ok"))
     connection.send(READ)
     token.write_text("two")
@@ -94,6 +96,25 @@ def test_a_pods_token_is_read_again_every_minute(
     loader.token_expires_at -= timedelta(minutes=1)
     connection.send(READ)
     assert tokens(tls_server) == ["one", "one", "two"]
+
+
+def test_credentials_are_not_read_for_each_request(server: ApiServer) -> None:
+    read: list[str] = []
+
+    def renewed(configuration: Any) -> None:
+        read.append("two" if read else "one")
+        configuration.api_key["BearerToken"] = f"Bearer {read[-1]}"
+
+    def fill(configuration: Any) -> None:
+        configuration.host = server.url
+        configuration.api_key["BearerToken"] = ""
+        configuration.refresh_api_key_hook = renewed
+
+    connection = Connection(lambda: open_access(fill), PATIENT)
+    server.on("GET", "/x", answer(200, b"ok"))
+    connection.send(READ)
+    connection.send(READ)
+    assert tokens(server) == ["one", "one"]
 
 
 def test_a_server_with_another_certificate_gets_no_token(
