@@ -7,8 +7,10 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
-# All tests are shared out among processes, so that what waits in one leaves room for the others.
-SHARED := --numprocesses=auto --maxprocesses=4 --dist=worksteal --durations=20
+# All tests are shared out among processes, one more than cores and at most four, so that what waits
+# in one leaves room for the others.
+PROCESSES := $(shell n=$$(getconf _NPROCESSORS_ONLN) && [ $$n -lt 4 ] && expr $$n + 1 || echo 4)
+SHARED := --numprocesses=$(PROCESSES) --dist=worksteal --durations=20
 # Tests on nodes wait most of their time, so two sets of nodes share them; a cluster of yours is one.
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 

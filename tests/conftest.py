@@ -1,5 +1,6 @@
 """Fixtures that any test may ask for."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -29,6 +30,12 @@ __all__ = [
 # That a machine is busy is no failure.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what is there by now, and stays, out of each collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

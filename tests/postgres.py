@@ -21,6 +21,7 @@ _FOLDERS = (
     "/opt/homebrew/opt/postgresql*/bin",
     "/usr/local/opt/postgresql*/bin",
 )
+_ROOM_BYTES = 2 * 2**30
 _NO_DISK = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 
 
@@ -63,7 +64,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 @contextmanager
 def running(programs: Path) -> Iterator[PostgresServer]:
     """A server on loopback, while it lasts."""
-    folder = Path(tempfile.mkdtemp(prefix="quartermaster-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="quartermaster-postgres-", dir=_in_memory()))
     data = folder / "data"
     try:
         run = _runner(folder)
@@ -97,6 +98,16 @@ def programs_of_postgres() -> Path | None:
     found = [f for pattern in _FOLDERS for f in Path("/").glob(pattern[1:])]
     usable = [folder for folder in found if (folder / "pg_ctl").exists()]
     return max(usable, key=_version, default=None)
+
+
+def _in_memory() -> Path | None:
+    """A folder in memory with room for a server; None where there is none, as on macOS.
+
+    Each database has hundreds of files, which a file system on a disk makes and removes slowly.
+    """
+    folder = Path("/dev/shm")  # noqa: S108 - its files are the server's own
+    is_roomy = folder.is_dir() and shutil.disk_usage(folder).free > _ROOM_BYTES
+    return folder if is_roomy and os.access(folder, os.W_OK) else None
 
 
 def _version(folder: Path) -> int:

@@ -37,6 +37,7 @@ def test_report_adds_up_and_says_gaps(client: CommandClient) -> None:
         "  team-a/by-hand  2.00       unknown      unknown  0 %       -         0     -",
         "  team-a/lane     2.00       1.50 (75 %)  0.00     100 %     -         1     0s",
         "  total           4.00       1.50 (75 %)  0.00     50 %      -         1     0s",
+        "  [Share]",
     ]
     names = ",".join(str(today - timedelta(days=each)) for each in (1, 0))
     assert lines(client.says(CAROL, TEAM_A, f"{asked} --all --csv"))[3:] == [
@@ -56,4 +57,4 @@ def test_people_of_reports_have_names(client: CommandClient) -> None:
     sampled(client, 29, {lane: HELD, external: BUSY})
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     told = lines(client.says(ALICE, TEAM_A, f"/gpu report --from {yesterday} --by person"))
-    assert [line.split("  ")[1] for line in told[-3:]] == ["Alice", "unknown", "total"]
+    assert [line.split("  ")[1] for line in told[-4:-1]] == ["Alice", "unknown", "total"]

@@ -53,6 +53,7 @@ def test_status_shows_the_channels_team(client: CommandClient) -> None:
         "GPU quota of team-a",
         "  GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
         "  h100      4        0       0         8               0",
+        "  [Share]",
     ]
 
 
@@ -66,6 +67,7 @@ def test_status_of_all_teams_side_by_side(client: CommandClient) -> None:
             "  Team    GPU type  Nominal  In use  Borrowed  Free to borrow  Pending",
             "  team-a  h100      4        0       0         8               0",
             "  team-b  h100      8        0       0         4               0",
+            "  [Share]",
         ]
 
 

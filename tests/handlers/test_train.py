@@ -96,6 +96,7 @@ def test_a_run_is_shown_explained_and_listed(client: CommandClient) -> None:
         "⏳ lane · Pending",
         "Waiting since TIME.",
         "It is being submitted to the cluster.",
+        "  [Share]",
     ]
     assert re.sub(r"\d+s", "0s", client.says(ALICE, TEAM_A, "/train list")).splitlines() == [
         "Runs of team-a",
@@ -121,6 +122,7 @@ def test_a_run_is_stopped_and_started_again(client: CommandClient) -> None:
     assert plainly(client.says(ALICE, TEAM_A, "/train why lane")) == [
         "⏹️ lane · Stopped",
         "Stopped by Alice, TIME.",
+        "  [Share]",
     ]
     assert client.clicks(ALICE, TEAM_A, "train.resubmit", newest(client).id).splitlines() == AGAIN
 

@@ -51,6 +51,7 @@ def test_three_gpus_are_compared_with_one(client: CommandClient) -> None:
             "Speed-up and efficiency are relative to `one`: how many times faster a run is, and"
             " that divided by how many times the GPUs."
         ),
+        "  [Share]",
     ]
 
 

@@ -66,6 +66,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
+@pytest.mark.slow
 def test_a_month_of_sweeps_over_a_clock_change(database: Database) -> None:
     clock, policy = FrozenClock(), settings()
     clock.moment = BEGIN

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from sqlmodel import Session, SQLModel, func, select
 
 import bot.serving.serving  # noqa: F401  # so that all tables are known
@@ -118,6 +119,7 @@ def test_all_that_is_not_kept_is_removed() -> None:
     assert removed - BY_GPUS == {str(each.__tablename__) for each in REMOVED}
 
 
+@pytest.mark.slow
 def test_a_year_leaves_what_the_bounds_say(database: Database) -> None:
     chance, most = Random(SEED), dict.fromkeys(REMOVED, 0)  # noqa: S311  # no exact moments
     for day in range(DAYS):
