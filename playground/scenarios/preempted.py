@@ -26,10 +26,10 @@ async def play(story: Story) -> None:
     await is_admitted(story, base)
     await wide.shows("It is waiting for 8 GPUs of h100")
     await alice.types("#team-a", "/train why wide")
-    why = await alice.is_told("Preempted, waiting again", "It is waiting for 8 GPUs of h100")
+    why = await alice.is_told("Preempted, waiting again", "Its GPUs were borrowed")
     if why is not None:
         await alice.clicks(why, "Share")
-        await story.card("#team-a", "Shared by alice.", "Preempted, waiting again")
+        await story.card("#team-a", "Shared by alice.", "wide")
     await ends_well(bob, "#team-b", base, "base")
     await is_admitted(story, wide)
     await ends_well(alice, "#team-a", wide, "wide")
