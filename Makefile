@@ -7,10 +7,10 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
-# All tests are shared out among processes, one more than cores and at most four, so that what waits
-# in one leaves room for the others.
+# Tests are shared out among processes, one more than cores and at most four, so that what waits in
+# one leaves room for the others. Those with whole bots start processes of their own: as many as cores.
 PROCESSES := $(shell n=$$(getconf _NPROCESSORS_ONLN) && [ $$n -lt 4 ] && expr $$n + 1 || echo 4)
-SHARED := --numprocesses=$(PROCESSES) --dist=worksteal --durations=20
+SHARED := --dist=worksteal --durations=20
 # Tests on nodes wait most of their time, so two sets of nodes share them; a cluster of yours is one.
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
@@ -27,10 +27,10 @@ demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
 	@$(PYTHON) -m bot playground --headless --scenario first-run
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
-	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m "not slow" $(SHARED))
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m "not slow" --numprocesses=$(PROCESSES) $(SHARED))
 
 test-long: $(READY) postgres prometheus ## run whole stories with a real bot, and kill it everywhere
-	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m slow $(SHARED))
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m slow --numprocesses=auto --maxprocesses=4 $(SHARED))
 
 fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \
