@@ -23,7 +23,7 @@ from bot.training.tables import KIND as RUN
 from bot.volumes.changes.tables import CHANGE, VolumeChange
 from bot.volumes.growths.tables import GROWTH, Growth
 from bot.volumes.repairs.tables import REPAIR, Repair
-from handlers.dataset.catalogue import DatasetName, DatasetReference
+from handlers.dataset.catalogue import DatasetReference
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
 
 Row = TypeVar("Row")
@@ -47,8 +47,8 @@ def _followed(session: Session, follow: LogFollow) -> ThreadObject | None:
 
 
 def _version(_session: Session, version: Version) -> ThreadObject:
-    names = ((DatasetReference, version.reference), (DatasetName, version.dataset))
-    return ThreadObject("dataset", version.team, names)
+    # Not by DatasetName: `remove` would mean the dataset with all its versions.
+    return ThreadObject("dataset", version.team, ((DatasetReference, version.reference),))
 
 
 def _cached(session: Session, cache: Cache) -> ThreadObject | None:

@@ -12,6 +12,7 @@ from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import WhichTeamError
 from bot.slack.card import Button, Reply
 from bot.slack.grammar.registry import Parsed
+from bot.slack.grammar.splitting import escaped
 from bot.slack.markup import code, join, sentence
 from bot.slack.receiving.incoming import Incoming
 
@@ -141,4 +142,4 @@ def _for_team(asked: Parsed, team: str, *, is_named: bool) -> str:
     names = 2 if is_named else 1
     *_, rest = ["", *asked.text.split(None, names)[names:]]
     name = f"{asked.command.name} " if is_named else ""
-    return f"{name}{asked.verb.name} --team {team} {rest}".rstrip()
+    return escaped(f"{name}{asked.verb.name} --team {team} {rest}".rstrip())

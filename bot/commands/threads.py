@@ -13,7 +13,7 @@ from bot.slack.grammar.declarations import HELP_WORDS, Parameter, Verb
 from bot.slack.grammar.parameters import ValueType
 from bot.slack.grammar.reading import closest, shown
 from bot.slack.grammar.registry import Registry
-from bot.slack.grammar.splitting import normalise
+from bot.slack.grammar.splitting import escaped, normalise
 from bot.slack.receiving.incoming import Incoming
 
 
@@ -52,12 +52,14 @@ class ThreadCommands:
 
         Raises:
             UsageError: the first word is neither a command nor a verb for the thread's object.
+            NotAllowedError: the person may not use the bot here, so they are told no names.
         """
-        first, _, rest = normalise(incoming.words).partition(" ")
         found = self._found(session, incoming)
         if found is None:
             return incoming.words
-        word = first.casefold()
+        self._access.caller(session, incoming.person, incoming.channel)
+        first, rest = [*normalise(incoming.words).split(None, 1), "", ""][:2]
+        word, rest = first.casefold(), escaped(rest)
         if not word or word in HELP_WORDS:
             return f"{found.command} help"
         verb = self._registry.commands[found.command].verbs.get(word)

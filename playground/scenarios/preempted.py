@@ -22,14 +22,14 @@ async def play(story: Story) -> None:
         "was preempted. Its GPUs were borrowed, and the team they belong to needed them back.",
         "Its output is kept: /train logs wide",
     )
-    await alice.is_written_to("wide was preempted.", "/train logs wide", "Its card is in #team-a.")
-    await is_admitted(story, base)
     await wide.shows("It is waiting for 8 GPUs of h100")
     await alice.types("#team-a", "/train why wide")
-    why = await alice.is_told("Preempted, waiting again", "Its GPUs were borrowed")
+    why = await alice.is_told("Preempted, waiting again", "It is waiting for 8 GPUs of h100")
     if why is not None:
         await alice.clicks(why, "Share")
         await story.card("#team-a", "Shared by alice.", "wide")
+    await alice.is_written_to("wide was preempted.", "/train logs wide", "Its card is in #team-a.")
+    await is_admitted(story, base)
     await ends_well(bob, "#team-b", base, "base")
     await is_admitted(story, wide)
     await ends_well(alice, "#team-a", wide, "wide")

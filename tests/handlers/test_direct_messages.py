@@ -78,6 +78,14 @@ def test_the_choice_works_however_it_was_typed(
     assert chosen(client, answered(client, typed), 1).splitlines()[0] == title
 
 
+def test_a_programs_words_stay_as_they_are(client: CommandClient) -> None:
+    words = "submit two --gpus 1 --image lane:1 -- sh -c 'cat &lt; in &gt; out'"
+    question = answered(client, client.incoming(ALICE, DIRECT, command="train", words=words))
+    assert chosen(client, question, 1).startswith("Submitted run `two`")
+    shown = client.says(ALICE, DIRECT, "/train show two --team team-b")
+    assert "`sh -c 'cat < in > out'`" in shown
+
+
 def test_another_person_cannot_choose(client: CommandClient) -> None:
     question = answered(client, client.incoming(ALICE, DIRECT, command="train", words="list"))
     assert chosen(client, question, 1, BOB).splitlines() == [

@@ -8,10 +8,25 @@ import pytest
 from sqlmodel import col, delete, select, update
 
 from bot.database.database import Session
+from bot.datasets.caches.tables import CACHE
+from bot.datasets.tables import VERSION
 from bot.slack.markup import sentence
 from bot.slack.messages import CARD, Message, ThreadMessage, post_once, show_card
 from bot.training.tables import Run
-from tests.handlers.command_client import ALICE, BOB, CAROL, MIA, TEAM_A, TEAM_B, CommandClient
+from handlers.dataset.catalogue import DatasetReference
+from handlers.threads import OBJECTS
+from tests.bot.datasets.caches.rows import add_cached
+from tests.handlers.command_client import (
+    ALICE,
+    BOB,
+    CAROL,
+    DAN,
+    FAR,
+    MIA,
+    TEAM_A,
+    TEAM_B,
+    CommandClient,
+)
 
 SUBMIT = "--gpus 1 --image ghcr.io/acme/train:7 -- python train.py"
 DIRECT = "D0ALICE"
@@ -93,6 +108,38 @@ def test_each_card_means_its_own_run(client: CommandClient, says: Says) -> None:
 )
 def test_whole_commands_mean_what_they_say(says: Says, words: str, answer: str) -> None:
     assert says(words).splitlines()[0].startswith(answer)
+
+
+def test_a_programs_words_stay_as_they_are(client: CommandClient, says: Says) -> None:
+    """Slack escapes these characters, and they mean something to Slack once that is undone."""
+    says("submit two --gpus 1 --image lane:1 -- sh -c 'cat &lt; in &gt; out &amp;&amp; ls'")
+    shown = client.says(ALICE, TEAM_A, "/train show two")
+    assert "`sh -c 'cat < in > out && ls'`" in shown
+
+
+def test_a_line_break_ends_the_verb_too(says: Says) -> None:
+    assert says("why\nlane").splitlines()[0] == "⏳ lane · Pending"
+
+
+@pytest.mark.parametrize("kind", [VERSION, CACHE])
+def test_the_card_of_a_version_means_no_whole_dataset(client: CommandClient, kind: str) -> None:
+    """Its thread is no place to remove a dataset with all its versions by one word."""
+
+    def cached(session: Session) -> str:
+        cache = add_cached(session)
+        session.flush()
+        return cache.id if kind == CACHE else cache.version_id
+
+    row_id = client.application.database.transaction(cached)
+    found = client.application.database.read(lambda session: OBJECTS[kind](session, row_id))
+    assert found is not None
+    assert (found.command, found.names) == ("dataset", ((DatasetReference, "chest-xray@v3"),))
+
+
+def test_guests_learn_no_name_from_a_thread(says: Says) -> None:
+    for person in (DAN, FAR):
+        said = says("frobnicate", person).splitlines()
+        assert said[0] == "Guests and people from other workspaces cannot use Quartermaster."
 
 
 def test_other_words_are_answered_with_what_helps(says: Says) -> None:

@@ -10,7 +10,6 @@ from tests.world.telling import effects, played
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", [name for name in scenarios.summaries() if name != "kill-matrix"])
 def test_scenario_goes_as_it_is_told(name: str, options: Options) -> None:
     asyncio.run(played(name, options))

@@ -48,6 +48,11 @@ def normalise(text: str) -> str:
     return _unescaped(_ESCAPE.sub(_meant, cleaned)).strip()
 
 
+def escaped(text: str) -> str:
+    """A normalised text as Slack would send it, which normalises to the same again."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def split(text: str) -> list[str]:
     """The words of a normalised text; quotes join words, `--` stands alone if it is there.
 

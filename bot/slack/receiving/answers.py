@@ -24,6 +24,7 @@ log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
+_NOT_SHARED = sentence("This may not have been shared. If nobody sees it, click Share again.")
 _BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 
@@ -97,6 +98,8 @@ class Answers:
                 channel=incoming.channel,
                 error=error.message,
             )
+            if reply.for_all:
+                self._deliver(replace(incoming, response_url=None), Reply((_NOT_SHARED,)))
 
     def _say(self, incoming: Incoming, draft: Draft, *, for_all: bool) -> None:
         place = Destination(incoming.channel, incoming.thread_ts)

@@ -141,8 +141,9 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
 
 
 def is_our_arrival(payload: Payload) -> bool:
-    """Whether the member who joined a channel is the bot."""
-    return bool(payload["event"].get("user") == _ourselves(payload))
+    """Whether the bot joined a channel that another company does not see."""
+    is_ours = payload["event"].get("user") == _ourselves(payload)
+    return is_ours and not payload.get("is_ext_shared_channel")
 
 
 def _is_to_us(event: Payload) -> bool:

@@ -1,7 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.errors import UsageError
-from bot.slack.grammar.splitting import after_mention, normalise, split
+from bot.slack.grammar.splitting import after_mention, escaped, normalise, split
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,9 @@ def test_takes_what_follows_the_mention() -> None:
     assert after_mention("hey <@U0QM> train list", "U0QM") == " train list"
     assert after_mention("<@U0QM|quartermaster> list <@U0QM>", "U0QM") == " list <@U0QM>"
     assert after_mention("train list", "U0QM") == "train list"
+
+
+@given(st.text("<>&;-' \"\nab|@#!l t"))
+def test_an_escaped_text_means_what_it_meant(typed: str) -> None:
+    meant = normalise(typed)
+    assert normalise(escaped(meant)) == meant

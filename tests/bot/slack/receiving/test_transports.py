@@ -8,7 +8,9 @@ import pytest
 from bot.config import Secrets
 from bot.errors import ConfigurationError
 from bot.slack.card import Button, Card, Reply
+from bot.slack.markup import sentence
 from bot.slack.receiving.transports import Transport
+from playground.ledger import Fault
 from playground.slack import events
 from playground.slack.people import Message
 from tests.bot.slack.conftest import Open
@@ -77,6 +79,40 @@ def test_only_its_own_arrival_is_heard_of(slack: Served, opened: Open) -> None:
         slack.until(lambda: len(dispatcher.seen) == 1)
         slack.until(lambda: len(dispatcher.joined) == 1)
     assert dispatcher.joined[0].startswith("C0TEAMA Ev")
+
+
+SHARED = Reply(lines=(sentence("GPUs of team-a: 4."),), for_all=True)
+UNSURE = "This may not have been shared. If nobody sees it, click Share again."
+
+
+@pytest.mark.parametrize(
+    ("fault", "everyone", "alone"),
+    [(None, True, []), (Fault.REFUSE, False, [UNSURE]), (Fault.LOSE_ANSWER, True, [UNSURE])],
+)
+def test_a_shared_answer_is_posted_once(
+    slack: Served, opened: Open, *, fault: Fault | None, everyone: bool, alone: list[str]
+) -> None:
+    offer = Reply(lines=SHARED.lines, buttons=(Button("share", "Share", "status"),))
+    dispatcher = RecordingDispatcher(reply=lambda each: offer if each.kind == "command" else SHARED)
+    with opened(dispatcher):
+        [receipt] = slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
+        slack.workspace.ledger.by_name["response_url"] = [fault] if fault else []
+        slack.act(slack.workspace.click("U0ALICE", receipt, "Share"))
+        slack.until(lambda: len(slack.texts("U0ALICE", "C0TEAMA")) == 1 + everyone + len(alone))
+    assert shown(slack, "U0CAROL") == (["GPUs of team-a: 4."] if everyone else [])
+    assert [text for text in shown(slack)[1:] if text == UNSURE] == alone
+
+
+def test_another_company_is_not_greeted(slack: Served, opened: Open) -> None:
+    dispatcher = RecordingDispatcher()
+    slack.call(partial(slack.workspace.remove_bot, "C0TEAMA"))
+    slack.call(partial(slack.workspace.share, "C0TEAMA"))
+    with opened(dispatcher):
+        slack.call(partial(slack.workspace.invite_bot, "C0TEAMA"))
+        slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", "that was all"))
+        slack.until(lambda: len(dispatcher.seen) == 1)
+        slack.until(lambda: slack.workspace.courier.is_idle)
+    assert dispatcher.joined == []
 
 
 def test_a_reply_may_be_silence(slack: Served, opened: Open) -> None:
