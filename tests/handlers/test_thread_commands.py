@@ -122,7 +122,7 @@ def test_a_line_break_ends_the_verb_too(says: Says) -> None:
 
 
 @pytest.mark.parametrize("kind", [VERSION, CACHE])
-def test_the_card_of_a_version_means_no_whole_dataset(client: CommandClient, kind: str) -> None:
+def test_a_version_means_no_whole_dataset(client: CommandClient, kind: str) -> None:
     """Its thread is no place to remove a dataset with all its versions by one word."""
 
     def cached(session: Session) -> str:

@@ -24,7 +24,9 @@ log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
-_NOT_SHARED = sentence("This may not have been shared. If nobody sees it, click Share again.")
+_NOT_SHARED = sentence(
+    "This may not have been shared. If it is not in the channel, click Share again."
+)
 _BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 

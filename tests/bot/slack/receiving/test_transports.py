@@ -82,7 +82,7 @@ def test_only_its_own_arrival_is_heard_of(slack: Served, opened: Open) -> None:
 
 
 SHARED = Reply(lines=(sentence("GPUs of team-a: 4."),), for_all=True)
-UNSURE = "This may not have been shared. If nobody sees it, click Share again."
+UNSURE = "This may not have been shared. If it is not in the channel, click Share again."
 
 
 @pytest.mark.parametrize(
