@@ -2,9 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,6 +12,8 @@ import structlog
 from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
+from bot.commands.forms import FormRequests
+from bot.commands.questions import Asked, Question, counted, key_of, likeness_of, refuse_secrets
 from bot.commands.repeating import (
     AGAIN,
     REPEATING,
@@ -32,7 +33,6 @@ from bot.errors import (
     UsageError,
     UserError,
 )
-from bot.masking import holds_a_secret
 from bot.people import people
 from bot.people.access import ChannelPlace, Right, UnknownPersonError, WhichTeamError
 from bot.people.people import CHANNEL
@@ -40,9 +40,10 @@ from bot.people.replies import arrival_lines
 from bot.services import Services
 from bot.slack import metrics
 from bot.slack.card import Reply
+from bot.slack.forms.form import FieldsError
 from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.help import help_reply
-from bot.slack.grammar.registry import HelpAsked, Parsed, Registry
+from bot.slack.grammar.registry import HelpAsked, IncompleteError, Parsed, Registry
 from bot.slack.markup import sentence
 from bot.slack.messages import Subject, ThreadMessage, post_once
 from bot.slack.receiving.incoming import Incoming
@@ -51,41 +52,6 @@ log = structlog.get_logger()
 
 # Buttons with these show something to whoever clicks, and change no card.
 _READING = {Right.RUN_READ}
-
-Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A parsed request; `meant` if the person confirmed that they want it repeated.
-
-    Its effect is recorded under `key`: a request with the same key is not carried out again.
-    """
-
-    incoming: Incoming
-    asked: Asked
-    key: str
-    meant: bool = False
-    shares: bool = False
-
-    @property
-    def asks_once(self) -> bool:
-        """Whether it answers a question of the bot, which has one effect."""
-        return self.meant or (isinstance(self.asked, tuple) and self.asked[0].once)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it may be carried out again immediately."""
-        if isinstance(self.asked, Parsed):
-            return self.meant or self.asked.verb.repeats
-        return isinstance(self.asked, HelpAsked) or self.asked[0].repeats or self.asks_once
-
-    @property
-    def writes(self) -> bool:
-        """Whether it may have an effect beyond its answer."""
-        if isinstance(self.asked, Parsed):
-            return self.asked.writes or self.shares
-        return not isinstance(self.asked, HelpAsked)
 
 
 class CommandDispatcher:
@@ -100,6 +66,7 @@ class CommandDispatcher:
         objects: Mapping[str, FindObject],
     ) -> None:
         self._threads = ThreadCommands(registry, services.access, objects)
+        self._forms = FormRequests(registry)
         self._database = database
         self._clock = clock
         self._registry = registry
@@ -130,13 +97,16 @@ class CommandDispatcher:
         )
 
     def _answered(self, incoming: Incoming) -> Reply | None:
-        question = self._understood(incoming)
+        try:
+            question = self._understood(incoming)
+        except IncompleteError as error:
+            return self._form(incoming, error)
         try:
             return self._carried_out(question)
         except WhichTeamError as error:
             return self._team_question(question, error)
 
-    def _team_question(self, question: _Question, error: WhichTeamError) -> Reply:
+    def _team_question(self, question: Question, error: WhichTeamError) -> Reply:
         """Asks for the team by buttons; without room for these, says how to name it."""
         asked = question.asked
         if not isinstance(asked, Parsed):
@@ -148,9 +118,9 @@ class CommandDispatcher:
         reply = which_team(question.incoming, asked, error, now, is_named=is_named)
         return reply or refusal(error)
 
-    def _carried_out(self, question: _Question) -> Reply | None:
+    def _carried_out(self, question: Question) -> Reply | None:
         incoming, asked = question.incoming, question.asked
-        with _counted(asked):
+        with counted(asked):
             if not question.writes:
                 read = partial(self._reply, incoming=incoming, asked=asked)
                 return self._shareable(question, self._database.read(read))
@@ -159,24 +129,34 @@ class CommandDispatcher:
                 work, deadline=incoming.received + ACKNOWLEDGE_SECONDS
             )
 
-    def _shareable(self, question: _Question, reply: Reply) -> Reply:
+    def _form(self, incoming: Incoming, error: IncompleteError) -> Reply:
+        """The form that asks for what is missing, for who may use the verb here."""
+
+        def defaults(session: Session) -> dict[str, str]:
+            caller = self._services.access.caller(session, incoming.person, incoming.channel)
+            self._services.access.require(caller, Right(error.verb.right))
+            return self._defaults(caller.team)
+
+        return self._forms.asking(incoming, error, self._database.read(defaults), datetime.now(UTC))
+
+    def _shareable(self, question: Question, reply: Reply) -> Reply:
         asked, incoming = question.asked, question.incoming
         place, _ = self._services.access.place(incoming.channel)
         if not (isinstance(asked, Parsed) and asked.verb.shares) or place is ChannelPlace.DIRECT:
             return reply
         return with_share(reply, incoming, datetime.now(UTC))
 
-    def _understood(self, incoming: Incoming) -> _Question:
+    def _understood(self, incoming: Incoming) -> Question:
         try:
             action = incoming.command.partition(":")[0]
             if incoming.kind == "button" and action in REPEATING:
                 return self._meant(incoming, action)
-            incoming = self._in_thread(incoming)
+            incoming = self._forms.sent(self._in_thread(incoming))
             asked = self._asked(incoming)
             if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
-                return _Question(incoming, asked, incoming.delivery)
+                return Question(incoming, asked, incoming.delivery)
             refuse_old(float(incoming.message_ts), self._clock.now())
-            return _Question(incoming, asked, _key_of(incoming))
+            return Question(incoming, asked, key_of(incoming))
         except UserError:
             metrics.COMMANDS.labels("unknown", "refused").inc()
             raise
@@ -185,35 +165,35 @@ class CommandDispatcher:
         """With the whole command, where a thread says what a shorter one is about."""
         if incoming.kind != "mention" or not incoming.thread_ts:
             return incoming
-        _refuse_secrets(incoming)
+        refuse_secrets(incoming)
         words = self._database.read(lambda session: self._threads.completed(session, incoming))
         return replace(incoming, words=words)
 
-    def _meant(self, click: Incoming, action: str) -> _Question:
+    def _meant(self, click: Incoming, action: str) -> Question:
         """The command that a button repeats; one that answers a question has its first delivery."""
         carried = carried_by(click, datetime.now(UTC))
         incoming = carried.sent(click)
         asked = self._asked(incoming)
         if action != SHARE:
-            return _Question(incoming, asked, carried.delivery, meant=action == AGAIN)
+            return Question(incoming, asked, carried.delivery, meant=action == AGAIN)
         if not (isinstance(asked, Parsed) and asked.verb.shares):
             raise UsageError("This answer cannot be shared.", "Copy what others should know.")
-        return _Question(incoming, asked, click.delivery, meant=True, shares=True)
+        return Question(incoming, asked, click.delivery, meant=True, shares=True)
 
     def _asked(self, incoming: Incoming) -> Asked:
-        _refuse_secrets(incoming)
+        refuse_secrets(incoming)
         match incoming.kind:
-            case "command":
+            case "command" | "form":
                 return self._registry.parse(incoming.command, incoming.words)
             case "mention":
                 return self._registry.parse_mention(incoming.words)
             case "button":
                 return self._registry.button(incoming.command), incoming.value
 
-    def _once(self, session: Session, question: _Question) -> Reply | None:
+    def _once(self, session: Session, question: Question) -> Reply | None:
         incoming, asked = question.incoming, question.asked
         real_now = datetime.now(UTC)
-        alike = _likeness(incoming, asked)
+        alike = likeness_of(incoming, asked)
         earlier = deliveries.earlier(session, question.key, alike, real_now)
         if earlier.is_same:
             if question.asks_once:
@@ -335,58 +315,12 @@ class CommandDispatcher:
 def refusal(error: QuartermasterError) -> Reply:
     """The error as a reply: the message, then the hint."""
     lines = (error.message, error.hint) if error.hint else (error.message,)
-    return Reply(tuple(sentence(line) for line in lines))
+    errors = error.errors if isinstance(error, FieldsError) else {}
+    return Reply(tuple(sentence(line) for line in lines), is_refusal=True, errors=errors)
 
 
 _RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
 _DONE = Reply((sentence("This was already done. Nothing was done twice."),))
-
-
-@contextmanager
-def _counted(asked: Asked) -> Iterator[None]:
-    """Counts the request by how it ends."""
-    ending = "done"
-    try:
-        yield
-    except UserError:
-        ending = "refused"
-        raise
-    except QuartermasterError:
-        ending = "failed"
-        raise
-    except Exception:
-        ending = "broken"
-        raise
-    finally:
-        metrics.COMMANDS.labels(_spoken(asked), ending).inc()
-
-
-def _refuse_secrets(incoming: Incoming) -> None:
-    """UsageError on a secret, before the request is parsed, stored or shown."""
-    if holds_a_secret(incoming.value if incoming.kind == "button" else incoming.words):
-        raise UsageError(
-            "Something in that looks like a secret. None of it was stored.",
-            "Send it without the secret. To give a program a Secret of the team's namespace, use"
-            " `--secret NAME=secret/key`; the program reads the variable NAME.",
-        )
-
-
-def _spoken(asked: Asked) -> str:
-    if isinstance(asked, Parsed):
-        return f"{asked.command.name} {asked.verb.name}"
-    return "help" if isinstance(asked, HelpAsked) else asked[0].action
-
-
-def _likeness(incoming: Incoming, asked: Asked) -> str:
-    """Equal for two requests for the same in a channel, or for clicks on the same button."""
-    said = asked.text if isinstance(asked, Parsed) else incoming.value
-    return deliveries.likeness(incoming.channel, incoming.command, said)
-
-
-def _key_of(click: Incoming) -> str:
-    """The same for every click on a button of one message."""
-    said = (click.channel, click.message_ts or "", click.command, click.value)
-    return deliveries.likeness("once", *said)
 
 
 def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:

@@ -16,10 +16,10 @@ from bot.slack.grammar.splitting import escaped
 from bot.slack.markup import code, join, sentence
 from bot.slack.receiving.incoming import Incoming
 
-AGAIN, CHOOSE, SHARE = "again", "choose", "share"
-"""The buttons: once more, for this team, and for everyone in the channel to see."""
+AGAIN, CHOOSE, SHARE, OPEN_FORM = "again", "choose", "share", "open-form"
+"""The buttons: once more, for this team, for everyone in the channel to see, and with a form."""
 
-REPEATING = frozenset({AGAIN, CHOOSE, SHARE})
+REPEATING = frozenset({AGAIN, CHOOSE, SHARE, OPEN_FORM})
 
 _LONGEST_VALUE = 1900
 _MOST_TEAMS = 5
@@ -109,6 +109,12 @@ def with_share(reply: Reply, incoming: Incoming, now: datetime) -> Reply:
     if button is None or reply.card is None or reply.card.as_file is not None:
         return reply
     return replace(reply, buttons=(*reply.buttons, button))
+
+
+def with_form_button(reply: Reply, incoming: Incoming, now: datetime) -> Reply:
+    """The answer with a button that opens the form of the command."""
+    button = _button(OPEN_FORM, "Open form", incoming, incoming.words, now)
+    return replace(reply, buttons=(*reply.buttons, button)) if button else reply
 
 
 def shared(reply: Reply, name: str) -> Reply:

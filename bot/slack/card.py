@@ -4,12 +4,13 @@ Areas build these values from their rows; `bot.slack.blocks` turns them into blo
 Slack's limits, so nothing here needs to count characters.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from bot.charts.values import Chart
+from bot.slack.forms.form import Form
 from bot.slack.markup import Markup
 
 
@@ -107,7 +108,9 @@ class Reply:
 
     `later` is a read that must look outside: it runs after the acknowledgement, in a bounded
     pool, and its own reply follows this one. A question did nothing yet, so that whoever says the
-    same again is not asked whether they mean it.
+    same again is not asked whether they mean it. A `form` is opened in place of `lines`, which are
+    shown where it cannot be. A refusal did nothing; that of a filled form has in `errors` a
+    sentence for each field that does not fit.
     """
 
     lines: tuple[Markup, ...] = ()
@@ -116,3 +119,6 @@ class Reply:
     later: "Callable[[], Reply] | None" = None
     is_question: bool = False
     for_all: bool = False
+    form: Form | None = None
+    is_refusal: bool = False
+    errors: Mapping[str, str] = field(default_factory=dict)

@@ -202,6 +202,10 @@ class SlackClient:
         if result != "ok":
             raise refused(_RESPOND, result)
 
+    def open_view(self, trigger_id: str, view: Block) -> None:
+        """Opens a form for the person whose act the trigger is of, within 3 s of it."""
+        self._api.call("views.open", trigger_id=trigger_id, view=view)
+
     def open_dm(self, person: str) -> str:
         """The channel of the direct messages with this person."""
         channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]

@@ -39,6 +39,8 @@ class VerbTraits(TypedDict, total=False):
     keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
     A verb with `team` has the option `--team` with that help: its caller acts for the named team,
     or for that of the channel. A handler that needs the name as typed has a parameter `team`.
+    `form` names the options that the verb's form has fields for (default: all); the others are
+    written into one field.
     The answer of a verb that `shares` has a button that posts it for everyone in the channel.
     A verb with `cluster` has the option `--cluster` with that help: its handler's `cluster` is the
     name as typed, or None.
@@ -50,6 +52,7 @@ class VerbTraits(TypedDict, total=False):
     repeats: bool
     writing: tuple[str, ...]
     shares: bool
+    form: tuple[str, ...]
     into: type
     team: str
     cluster: str
@@ -153,6 +156,7 @@ class Verb:
     repeats: bool = False
     writing: tuple[str, ...] = ()
     shares: bool = False
+    form: tuple[str, ...] = ()
     into: type | None = None
     team: str = ""
     cluster: str = ""

@@ -17,16 +17,27 @@ _POSITIONAL = "words"
 _LONGEST_QUOTE = 60
 
 
+class MissingError(UsageError):
+    """Something required is missing; `typed` has what was written for each parameter."""
+
+    def __init__(self, message: str, hint: str, typed: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(message, hint)
+        self.typed = typed
+
+
 def read(verb: Verb, words: Sequence[str], spoken: str) -> dict[str, object]:
     """The handler's keywords and their values.
 
     `spoken` is the verb as it is typed where the person is. UsageError says what was wrong,
     what is right, and an example.
     """
+    example = f"For example `{spoken}{verb.examples[0].removeprefix(verb.name)}`."
     try:
         return _values(verb, words)
+    except MissingError as error:
+        hint = f"{error.hint} {example}".strip()
+        raise MissingError(error.message, hint, error.typed) from error
     except UsageError as error:
-        example = f"For example `{spoken}{verb.examples[0].removeprefix(verb.name)}`."
         raise UsageError(error.message, f"{error.hint} {example}".strip()) from error
 
 
@@ -178,7 +189,13 @@ def _refuse_missing(verb: Verb, given: dict[str, object]) -> None:
         forms = "; ".join(
             f"{p.word} is {p.kind.form}" for p in missing if p.shape in {"argument", "option"}
         )
-        raise UsageError(f"{names} {is_are} missing.", f"{forms}." if forms else "")
+        typed = {name: _typed(value) for name, value in given.items()}
+        raise MissingError(f"{names} {is_are} missing.", f"{forms}." if forms else "", typed)
+
+
+def _typed(given: object) -> tuple[str, ...]:
+    """What was written for a parameter, word by word; one empty word for a flag."""
+    return tuple(map(str, given)) if isinstance(given, list | tuple) else ("",)
 
 
 def _value(parameter: Parameter, given: object) -> object:

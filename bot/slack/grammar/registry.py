@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import HELP_WORDS, ButtonVerb, Command, DeclarationError, Verb
-from bot.slack.grammar.reading import closest, read, shown
+from bot.slack.grammar.reading import MissingError, closest, read, shown
 from bot.slack.grammar.splitting import normalise, split
 
 
@@ -51,6 +51,16 @@ class Parsed:
     def answer(self, ctx: object) -> Reply:
         """The reply of the verb's handler."""
         return self.verb.answer(ctx, self.values)
+
+
+class IncompleteError(UsageError):
+    """A command lacks what its verb requires; `typed` is what it has, by parameter."""
+
+    def __init__(self, command: Command, verb: Verb, error: MissingError) -> None:
+        super().__init__(error.message, error.hint)
+        self.command = command
+        self.verb = verb
+        self.typed = error.typed
 
 
 @dataclass(frozen=True)
@@ -186,7 +196,10 @@ class Registry:
         verb = _verb(command, first, spelling)
         if _asks_for_help(others):
             return HelpAsked(spelling, command, verb)
-        values = read(verb, others, spelling.of(f"{command.name} {verb.name}"))
+        try:
+            values = read(verb, others, spelling.of(f"{command.name} {verb.name}"))
+        except MissingError as error:
+            raise IncompleteError(command, verb, error) from error
         said = (command.name, verb.name, *others)
         return Parsed(command, verb, values, text, said, spelling)
 

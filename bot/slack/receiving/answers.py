@@ -13,6 +13,8 @@ from bot.slack.blocks import reply_blocks
 from bot.slack.card import Reply
 from bot.slack.chart_blocks import Showing, chart_blocks
 from bot.slack.client import Destination, Draft, SlackClient
+from bot.slack.forms.form import Form
+from bot.slack.forms.view import view_of
 from bot.slack.markup import plain, sentence
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.pool import BoundedPool
@@ -57,6 +59,21 @@ class Answers:
         """Brings the reply itself, after the acknowledgement."""
         if _shows(reply):
             self._follow(arrival, lambda: self._deliver(incoming, reply))
+
+    def open_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> bool:
+        """Opens the reply's form after the acknowledgement; False if the bot is too busy."""
+        form, trigger = reply.form, incoming.trigger_id
+        if form is None or trigger is None:
+            return False
+        return self._follow(arrival, lambda: self._open(incoming, reply, form, trigger))
+
+    def _open(self, incoming: Incoming, reply: Reply, form: Form, trigger: str) -> None:
+        try:
+            self._client.open_view(trigger, view_of(form))
+        except ChatError as error:
+            # Slack gives three seconds, and takes a trigger once.
+            log.warning("a form could not be opened", error=error.message)
+            self._deliver(incoming, reply)
 
     def promise(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> Reply:
         """The reply; what it looks up follows later, or it says that the bot is too busy."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from bot.slack.card import Reply
+from bot.slack.forms.form import place_of
+from bot.slack.forms.view import CALLBACK, filled
 
 Payload = Mapping[str, Any]
 Foreground = Callable[[], AbstractContextManager[None]]
@@ -32,16 +34,16 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Incoming:
-    """One command, mention or click of a person.
+    """One command, mention, click or filled form of a person.
 
     `command` is the slash name without slash, or a button's action; `words` what follows the
-    name or the mention. `delivery` is what a second delivery of the same has in common
-    (trigger or event id), `doubted` says that Slack itself calls this a repeated delivery.
-    `message_ts` is the message that was clicked or that mentions us; `received` is a
-    `time.monotonic()` moment.
+    name or the mention. Of a form `words` is the verb, and `fields` what its fields hold.
+    `delivery` is what a second delivery of the same has in common (trigger or event id),
+    `doubted` says that Slack itself calls this a repeated delivery. `message_ts` is the message
+    that was clicked or that mentions us; `received` is a `time.monotonic()` moment.
     """
 
-    kind: Literal["command", "button", "mention"]
+    kind: Literal["command", "button", "mention", "form"]
     workspace_id: str
     person: str
     channel: str
@@ -55,6 +57,7 @@ class Incoming:
     message_ts: str | None
     received: float
     doubted: bool
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 class Dispatcher(Protocol):
@@ -113,6 +116,31 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
         message_ts=container.get("message_ts") or message.get("ts"),
         received=arrival.received,
         doubted=arrival.doubted,
+    )
+
+
+def form_from(payload: Payload, arrival: Arrival) -> Incoming | None:
+    """A filled form that was sent; None for a view that is no form of ours."""
+    view = payload["view"]
+    place = place_of(view.get("private_metadata", ""))
+    if view.get("callback_id") != CALLBACK or place is None:
+        return None
+    return Incoming(
+        kind="form",
+        workspace_id=payload["user"].get("team_id") or payload["team"]["id"],
+        person=payload["user"]["id"],
+        channel=place.channel,
+        thread_ts=place.thread_ts,
+        words=place.verb,
+        command=place.command,
+        value="",
+        delivery=payload["trigger_id"],
+        trigger_id=payload["trigger_id"],
+        response_url=None,
+        message_ts=None,
+        received=arrival.received,
+        doubted=arrival.doubted,
+        fields=filled(view),
     )
 
 

@@ -16,6 +16,7 @@ from bot.slack.receiving.incoming import (
     Arrival,
     button_from,
     command_from,
+    form_from,
     is_our_arrival,
     mention_from,
 )
@@ -56,6 +57,12 @@ def _button(body: Body, context: BoltContext, ack: Ack) -> None:
     ack()
 
 
+def _form(body: Body, context: BoltContext, ack: Ack) -> None:
+    arrival: Arrival = context[ARRIVAL]
+    arrival.incoming = form_from(body, arrival)
+    ack()
+
+
 def _event(body: Body, context: BoltContext, ack: Ack) -> None:
     arrival: Arrival = context[ARRIVAL]
     arrival.incoming = mention_from(body, arrival)
@@ -90,6 +97,7 @@ def bolt_app(
     )
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
+    app.view_submission(re.compile(""))(_form)
     _hear_of_channels(app, channel_changed, bot_joined)
     app.event(re.compile(""))(_event)
     return app

@@ -12,6 +12,7 @@ from bot.slack.card import Reply
 from bot.slack.receiving.answers import Answers, draft_of
 from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.receiving.listeners import ARRIVAL
+from bot.slack.text import as_text
 
 log = structlog.get_logger()
 
@@ -50,8 +51,12 @@ class RequestReceiver:
             metrics.REDELIVERIES.inc()
         reply = self._dispatcher.answer(incoming) or Reply()
         reply = self._answers.promise(incoming, reply, arrival)
-        if incoming.kind == "command":
+        if reply.form is not None and self._answers.open_form(incoming, reply, arrival):
+            response = BoltResponse(status=200)
+        elif incoming.kind == "command":
             response = _told(incoming, reply)
+        elif incoming.kind == "form" and reply.is_refusal:
+            response = _beside_fields(incoming, reply)
         else:
             self._answers.send(incoming, reply, arrival)
         seconds = time.monotonic() - incoming.received
@@ -65,4 +70,13 @@ def _told(incoming: Incoming, reply: Reply) -> BoltResponse:
         return BoltResponse(status=200)
     said = {"response_type": "ephemeral", **draft.as_json()}
     # Bolt takes a dictionary, too, but its encoder takes ten times as long.
+    return BoltResponse(status=200, body=encoded(said).decode(), headers={"content-type": _JSON})
+
+
+def _beside_fields(incoming: Incoming, reply: Reply) -> BoltResponse:
+    """Errors at the fields of a form that stays open; at its first one where none is named."""
+    whole = " ".join(as_text(Reply(reply.lines)).split("\n"))
+    known = {name: said for name, said in reply.errors.items() if name in incoming.fields}
+    errors = known or {next(iter(incoming.fields), ""): whole}
+    said = {"response_action": "errors", "errors": errors}
     return BoltResponse(status=200, body=encoded(said).decode(), headers={"content-type": _JSON})

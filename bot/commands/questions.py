@@ -1,0 +1,96 @@
+"""A request as it was understood, before anyone is asked whether it is allowed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bot import deliveries
+from bot.errors import QuartermasterError, UsageError, UserError
+from bot.masking import holds_a_secret
+from bot.slack import metrics
+from bot.slack.grammar.declarations import ButtonVerb
+from bot.slack.grammar.registry import HelpAsked, Parsed
+from bot.slack.receiving.incoming import Incoming
+
+Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A parsed request; `meant` if the person confirmed that they want it repeated.
+
+    Its effect is recorded under `key`: a request with the same key is not carried out again.
+    """
+
+    incoming: Incoming
+    asked: Asked
+    key: str
+    meant: bool = False
+    shares: bool = False
+
+    @property
+    def asks_once(self) -> bool:
+        """Whether it answers a question of the bot, which has one effect."""
+        return self.meant or (isinstance(self.asked, tuple) and self.asked[0].once)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be carried out again immediately."""
+        if isinstance(self.asked, Parsed):
+            return self.meant or self.asked.verb.repeats
+        return isinstance(self.asked, HelpAsked) or self.asked[0].repeats or self.asks_once
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may have an effect beyond its answer."""
+        if isinstance(self.asked, Parsed):
+            return self.asked.writes or self.shares
+        return not isinstance(self.asked, HelpAsked)
+
+
+@contextmanager
+def counted(asked: Asked) -> Iterator[None]:
+    """Counts the request by how it ends."""
+    ending = "done"
+    try:
+        yield
+    except UserError:
+        ending = "refused"
+        raise
+    except QuartermasterError:
+        ending = "failed"
+        raise
+    except Exception:
+        ending = "broken"
+        raise
+    finally:
+        metrics.COMMANDS.labels(_spoken(asked), ending).inc()
+
+
+def refuse_secrets(incoming: Incoming) -> None:
+    """UsageError on a secret, before the request is parsed, stored or shown."""
+    said = incoming.value if incoming.kind == "button" else incoming.words
+    if holds_a_secret("\n".join((said, *incoming.fields.values()))):
+        raise UsageError(
+            "Something in that looks like a secret. None of it was stored.",
+            "Send it without the secret. To give a program a Secret of the team's namespace, use"
+            " `--secret NAME=secret/key`; the program reads the variable NAME.",
+        )
+
+
+def _spoken(asked: Asked) -> str:
+    if isinstance(asked, Parsed):
+        return f"{asked.command.name} {asked.verb.name}"
+    return "help" if isinstance(asked, HelpAsked) else asked[0].action
+
+
+def likeness_of(incoming: Incoming, asked: Asked) -> str:
+    """Equal for two requests for the same in a channel, or for clicks on the same button."""
+    said = asked.text if isinstance(asked, Parsed) else incoming.value
+    return deliveries.likeness(incoming.channel, incoming.command, said)
+
+
+def key_of(click: Incoming) -> str:
+    """The same for every click on a button of one message."""
+    said = (click.channel, click.message_ts or "", click.command, click.value)
+    return deliveries.likeness("once", *said)

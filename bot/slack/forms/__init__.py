@@ -1,0 +1,1 @@
+"""Forms: what a verb needs, as fields that people fill in."""

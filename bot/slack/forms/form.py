@@ -1,0 +1,80 @@
+"""A form, independent of Slack's blocks: its fields, and the command that they fill in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from bot.errors import UserError
+from bot.slack.markup import Markup
+
+MORE = "more-options"
+"""The field for options that have none of their own, written as in a command."""
+
+
+class FieldKind(StrEnum):
+    """How a field is filled in: a line, several lines, one or more of the options, or a tick."""
+
+    LINE = "line"
+    LINES = "lines"
+    CHOICE = "choice"
+    CHOICES = "choices"
+    TICK = "tick"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field; `name` is the parameter's, `initial` what it holds, a line for each value."""
+
+    name: str
+    label: str
+    kind: FieldKind
+    hint: str = ""
+    example: str = ""
+    options: tuple[str, ...] = ()
+    initial: str = ""
+    is_optional: bool = True
+
+
+class FormPlace(msgspec.Struct, frozen=True):
+    """Which command a form is for, and where it was opened; it comes back with the fields.
+
+    People can change what comes back, so all of it is checked again.
+    """
+
+    command: str
+    verb: str
+    channel: str
+    thread_ts: str | None = None
+
+
+# msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
+_PLACE = msgspec.json.Decoder(FormPlace)
+
+
+def place_of(text: str) -> FormPlace | None:
+    """The place in a form's metadata; None if it is not one of ours."""
+    try:
+        return _PLACE.decode(text)
+    except msgspec.MsgspecError:
+        return None
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form as it is opened."""
+
+    title: str
+    submit: str
+    place: FormPlace
+    fields: Sequence[Field]
+    lines: Sequence[Markup] = ()
+
+
+class FieldsError(UserError):
+    """Fields that do not fit: a sentence for each, by the name of the field."""
+
+    def __init__(self, errors: dict[str, str]) -> None:
+        super().__init__(" ".join(errors.values()))
+        self.errors = errors

@@ -1,0 +1,123 @@
+"""A form as a view of Slack, within Slack's limits, and the fields of one that was sent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from bot.slack.forms.form import Field, FieldKind, Form
+from bot.slack.shortening import cut
+
+CALLBACK = "form"
+_ACTION = "value"
+_TITLE = _SUBMIT = 24
+_LABEL = _HINT = 2_000
+_PLACEHOLDER = 150
+_OPTION = 75
+_OPTIONS = 100
+_LONGEST = 3_000
+_SECTION = 3_000
+_BLOCKS = 100
+
+View = dict[str, Any]
+
+
+def view_of(form: Form) -> View:
+    """The view; fields beyond Slack's 100 blocks are left out."""
+    lines = [_section(line) for line in form.lines]
+    fields = [_input(each) for each in form.fields]
+    return {
+        "type": "modal",
+        "callback_id": CALLBACK,
+        "private_metadata": msgspec.json.encode(form.place).decode(),
+        "title": _plain(form.title, _TITLE),
+        "submit": _plain(form.submit, _SUBMIT),
+        "close": _plain("Cancel", _SUBMIT),
+        "blocks": [*lines, *fields][:_BLOCKS],
+    }
+
+
+def filled(view: Mapping[str, Any]) -> dict[str, str]:
+    """What each field of a sent view holds, a line for each value; empty ones included."""
+    values = view.get("state", {}).get("values", {})
+    return {
+        block: "\n".join(_texts(element))
+        for block, elements in values.items()
+        for element in elements.values()
+    }
+
+
+def _texts(element: Mapping[str, Any]) -> list[str]:
+    if element.get("value"):
+        return [str(element["value"])]
+    if element.get("selected_option"):
+        return [str(element["selected_option"]["value"])]
+    return [str(each["value"]) for each in element.get("selected_options") or ()]
+
+
+def _input(field: Field) -> View:
+    block: View = {
+        "type": "input",
+        "block_id": field.name,
+        "label": _plain(field.label, _LABEL),
+        "optional": field.is_optional,
+        "element": _ELEMENTS[field.kind](field),
+    }
+    return {**block, "hint": _plain(field.hint, _HINT)} if field.hint else block
+
+
+def _text(field: Field) -> View:
+    element: View = {
+        "type": "plain_text_input",
+        "action_id": _ACTION,
+        "max_length": _LONGEST,
+        "multiline": field.kind is FieldKind.LINES,
+    }
+    if field.example:
+        element["placeholder"] = _plain(field.example, _PLACEHOLDER)
+    if field.initial:
+        element["initial_value"] = field.initial[:_LONGEST]
+    return element
+
+
+def _select(field: Field) -> View:
+    element: View = {
+        "type": "static_select",
+        "action_id": _ACTION,
+        "options": [_option(each) for each in field.options[:_OPTIONS]],
+    }
+    if field.initial in field.options:
+        element["initial_option"] = _option(field.initial)
+    return element
+
+
+def _boxes(field: Field) -> View:
+    wanted = field.initial.splitlines()
+    chosen = [_option(each) for each in field.options if each in wanted]
+    element: View = {
+        "type": "checkboxes",
+        "action_id": _ACTION,
+        "options": [_option(each) for each in field.options[:10]],
+    }
+    return {**element, "initial_options": chosen} if chosen else element
+
+
+_ELEMENTS = {
+    FieldKind.LINE: _text,
+    FieldKind.LINES: _text,
+    FieldKind.CHOICE: _select,
+    FieldKind.CHOICES: _boxes,
+    FieldKind.TICK: _boxes,
+}
+
+
+def _option(word: str) -> View:
+    return {"text": _plain(word, _OPTION), "value": word}
+
+
+def _plain(text: str, most: int) -> View:
+    return {"type": "plain_text", "text": cut(text, most)}
+
+
+def _section(text: str) -> View:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": cut(text, _SECTION)}}
