@@ -83,6 +83,9 @@ train = Part("train")
     examples=SUBMISSIONS,
     team=TEAM,
     cluster=CLUSTER,
+    form=(
+        "preset", "image", "gpus", "gpu_type", "kind", "nodes", "pvc", "data", "time", "priority",
+    ),
 )
 @train.argument("name", RunName(), help="Name of the run")
 @train.option("--image", ImageReference(), help="Container image, if no preset sets it")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from playground.slack.errors import PersonError
 from playground.slack.people import SLACKBOT, Message
 from playground.slack.transcript import Entry, Kind
+from playground.slack.views import View
 from playground.story.context import StoryContext
 from playground.story.expectations import Words, says_all, spelled
 
@@ -45,6 +46,31 @@ class Card:
             for element in block.get("elements", ())
             if isinstance(element, dict) and element.get("type") == "button"
         ]
+
+
+@dataclass(frozen=True)
+class OpenForm:
+    """A form in front of a person."""
+
+    person: "Person"
+    view: View
+
+    async def is_sent(self, **values: str) -> None:
+        """Fills fields, by their names with `_` for `-`, and sends it; it must close."""
+        errors = await self._send(values)
+        if errors:
+            self.person.story.fail(f"the form does not take {values}, but says: {errors}")
+
+    async def is_refused(self, *words: Words, **values: str) -> None:
+        """Fills and sends it; it must stay open and say this beside its fields."""
+        told = "\n".join((await self._send(values)).values())
+        if not says_all(told, words):
+            self.person.story.fail(f"the form does not say {spelled(words)}, but: {told}")
+
+    async def _send(self, values: dict[str, str]) -> dict[str, str]:
+        slack = self.person.story.world.slack
+        fields = {name.replace("_", "-"): value for name, value in values.items()}
+        return await slack.submit_view(self.person.id, self.view, fields)
 
 
 @dataclass(frozen=True)
@@ -89,6 +115,17 @@ class Person:
                 return
             self.story.expectations.take(self._failed)
         self.story.fail(f"{self.name} clicked {label} {_TRIES} times without an answer")
+
+    async def is_asked(self, title: str) -> OpenForm:
+        """Waits for a form with this title."""
+        views = self.story.world.slack.views
+
+        def form() -> OpenForm | None:
+            view = views.top(self.id)
+            is_it = view is not None and view.body["title"]["text"] == title
+            return OpenForm(self, view) if view is not None and is_it else None
+
+        return await self.story.until(form, lambda: f"{self.name} sees no form {title}")
 
     async def is_told(self, *words: Words) -> Card | None:
         """Waits for an answer that only this person sees; an unreliable story has none."""
