@@ -84,7 +84,16 @@ train = Part("train")
     team=TEAM,
     cluster=CLUSTER,
     form=(
-        "preset", "image", "gpus", "gpu_type", "kind", "nodes", "pvc", "data", "time", "priority",
+        "preset",
+        "image",
+        "gpus",
+        "gpu_type",
+        "kind",
+        "nodes",
+        "pvc",
+        "data",
+        "time",
+        "priority",
     ),
 )
 @train.argument("name", RunName(), help="Name of the run")

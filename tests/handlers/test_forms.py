@@ -54,7 +54,7 @@ def test_a_filled_form_sends_the_command(client: CommandClient) -> None:
     assert said.startswith("Submitted run `lane` with 2 GPUs")
     record = client.says(ALICE, TEAM_A, "/train show lane")
     assert "`python train.py`" in record
-    assert "`LR=0.1`" in record
+    assert "`LR=0.1 B=2`" in record
 
 
 def test_fields_that_do_not_fit_say_so(client: CommandClient) -> None:
@@ -88,9 +88,7 @@ def test_a_mention_offers_the_form_by_a_button(client: CommandClient) -> None:
     (button,) = reply.buttons
     assert button.label == "Open form"
     assert as_text(reply).startswith("`NAME` is missing.")
-    click = client.incoming(
-        ALICE, TEAM_A, kind="button", command=button.action, value=button.value
-    )
+    click = client.incoming(ALICE, TEAM_A, kind="button", command=button.action, value=button.value)
     form = answer(client, click).form
     assert form is not None
     assert {each.name: each.initial for each in form.fields}["gpus"] == "2"
@@ -103,6 +101,8 @@ def test_a_secret_in_a_form_is_refused(client: CommandClient) -> None:
     assert "looks like a secret" in as_text(reply)
 
 
-@pytest.mark.parametrize("text", ["/quota request", "/dataset add", "/anf level", "/snapshot clone"])
+@pytest.mark.parametrize(
+    "text", ["/quota request", "/dataset add", "/snapshot schedule", "/snapshot clone"]
+)
 def test_every_verb_that_needs_something_has_one(client: CommandClient, text: str) -> None:
     assert opened(client, text).fields

@@ -34,7 +34,9 @@ def test_fields_become_words_in_their_order() -> None:
     )
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]) | st.just(" "), max_size=50))
+@given(
+    st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]) | st.just(" "), max_size=50)
+)
 def test_any_text_comes_through_as_it_is(reason: str) -> None:
     assume_something = f"because {reason}".strip()
     text = spelled(REQUEST, {"amount": "+8", "length": "3d", "reason": assume_something})
