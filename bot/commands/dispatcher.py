@@ -13,7 +13,15 @@ from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
 from bot.commands.forms import FormRequests
-from bot.commands.questions import Asked, Question, counted, key_of, likeness_of, refuse_secrets
+from bot.commands.questions import (
+    Asked,
+    Question,
+    counted,
+    key_of,
+    likeness_of,
+    refusals_counted,
+    refuse_secrets,
+)
 from bot.commands.repeating import (
     AGAIN,
     REPEATING,
@@ -38,7 +46,6 @@ from bot.people.access import ChannelPlace, Right, UnknownPersonError, WhichTeam
 from bot.people.people import CHANNEL
 from bot.people.replies import arrival_lines
 from bot.services import Services
-from bot.slack import metrics
 from bot.slack.card import Reply
 from bot.slack.forms.form import FieldsError
 from bot.slack.grammar.declarations import ButtonVerb
@@ -97,10 +104,12 @@ class CommandDispatcher:
         )
 
     def _answered(self, incoming: Incoming) -> Reply | None:
-        try:
-            question = self._understood(incoming)
-        except IncompleteError as error:
-            return self._form(incoming, error)
+        with refusals_counted():
+            whole = self._forms.sent(self._in_thread(incoming))
+            try:
+                question = self._understood(whole)
+            except IncompleteError as error:
+                return self._form(whole, error)
         try:
             return self._carried_out(question)
         except WhichTeamError as error:
@@ -147,19 +156,14 @@ class CommandDispatcher:
         return with_share(reply, incoming, datetime.now(UTC))
 
     def _understood(self, incoming: Incoming) -> Question:
-        try:
-            action = incoming.command.partition(":")[0]
-            if incoming.kind == "button" and action in REPEATING:
-                return self._meant(incoming, action)
-            incoming = self._forms.sent(self._in_thread(incoming))
-            asked = self._asked(incoming)
-            if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
-                return Question(incoming, asked, incoming.delivery)
-            refuse_old(float(incoming.message_ts), self._clock.now())
-            return Question(incoming, asked, key_of(incoming))
-        except UserError:
-            metrics.COMMANDS.labels("unknown", "refused").inc()
-            raise
+        action = incoming.command.partition(":")[0]
+        if incoming.kind == "button" and action in REPEATING:
+            return self._meant(incoming, action)
+        asked = self._asked(incoming)
+        if not (isinstance(asked, tuple) and asked[0].once and incoming.message_ts):
+            return Question(incoming, asked, incoming.delivery)
+        refuse_old(float(incoming.message_ts), self._clock.now())
+        return Question(incoming, asked, key_of(incoming))
 
     def _in_thread(self, incoming: Incoming) -> Incoming:
         """With the whole command, where a thread says what a shorter one is about."""

@@ -67,6 +67,16 @@ def counted(asked: Asked) -> Iterator[None]:
         metrics.COMMANDS.labels(_spoken(asked), ending).inc()
 
 
+@contextmanager
+def refusals_counted() -> Iterator[None]:
+    """Counts what is refused before it is understood."""
+    try:
+        yield
+    except UserError:
+        metrics.COMMANDS.labels("unknown", "refused").inc()
+        raise
+
+
 def refuse_secrets(incoming: Incoming) -> None:
     """UsageError on a secret, before the request is parsed, stored or shown."""
     said = incoming.value if incoming.kind == "button" else incoming.words
