@@ -10,8 +10,8 @@ import pytest
 from sqlmodel import Session
 from typing_extensions import override
 
-from bot.commands.dispatcher import Asked as AskedFor
 from bot.commands.dispatcher import CommandDispatcher
+from bot.commands.questions import Asked as AskedFor
 from bot.people.access import Access, Caller, Right
 from bot.slack.card import Reply
 from bot.slack.markup import plain

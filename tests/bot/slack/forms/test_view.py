@@ -33,7 +33,7 @@ def test_the_place_comes_back_and_nothing_else() -> None:
     assert place_of("") is None
 
 
-def test_what_was_filled_in_is_read_field_by_field() -> None:
+def test_filled_fields_are_read_one_by_one() -> None:
     values = {
         "name": {"value": {"type": "plain_text_input", "value": "lane"}},
         "kind": {"value": {"type": "static_select", "selected_option": {"value": "mpi"}}},

@@ -62,9 +62,7 @@ def test_any_text_comes_through_as_it_is(reason: str) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_said_at_its_field(
-    fields: dict[str, str], errors: dict[str, str]
-) -> None:
+def test_a_field_says_what_does_not_fit(fields: dict[str, str], errors: dict[str, str]) -> None:
     with pytest.raises(FieldsError) as caught:
         spelled(SUBMIT, fields)
     assert caught.value.errors == errors
