@@ -36,6 +36,7 @@ from bot.training.records.makers import makers_of
 from bot.training.service import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
+from handlers.options import OPTIONS
 from handlers.threads import OBJECTS
 from jobs.declared import JOBS
 from jobs.timetable import Timetable
@@ -88,7 +89,7 @@ class Application:
         self.services = _services(self._on)
         self.areas: Sequence[Area] = self.services.areas
         self.dispatcher = CommandDispatcher(
-            self.database, self.clock, self.registry, self.services, OBJECTS
+            self.database, self.clock, self.registry, self.services, OBJECTS, OPTIONS
         )
         jobs = [job.scheduled(self.services) for job in JOBS]
         own = [each for area in self.areas for each in area.own_schedules()]

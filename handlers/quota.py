@@ -1,8 +1,10 @@
 """/quota: status, requests for overrides and base quotas, history, and revoking."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
+from typing import Any
 
 from bot.commands.context import Context
 from bot.durations import format_duration
@@ -14,7 +16,8 @@ from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
 from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import FlavorName
-from bot.slack.grammar.declarations import CLUSTER, TEAM, Command, of_no_team
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Command, Verb, of_no_team
+from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Amount, Duration, GpuAmount, Pattern, TeamName
 from bot.slack.markup import Markup, channel, code, join, plain, when
 
@@ -60,6 +63,30 @@ class OverrideOptions:
     cluster: str | None
 
 
+def _wish(ctx: Context, options: OverrideOptions) -> OverrideRequest:
+    return OverrideRequest(
+        team=ctx.team()[0],
+        amount=options.amount,
+        reason=options.reason,
+        length=options.length,
+        gpu_type=options.gpu_type,
+        donor=options.donor,
+        break_glass=options.break_glass,
+        cluster=options.cluster,
+    )
+
+
+def _foresee(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+    known = {each.name for each in fields(OverrideOptions)}
+    options = OverrideOptions(**{name: values[name] for name in known})
+    row, effect = ctx.quotas.outlook(ctx.session, _wish(ctx, options), ctx.caller, ctx.now)
+    if effect is None:
+        return (plain(f"What it would change for {row.team} is unknown at the moment."),)
+    before, after = (f"{each.nominal.normalize():f}" for each in effect.taker)
+    now = f"{row.team} has a nominal quota of {before} GPUs of {row.flavor}"
+    return (join(plain(f"{now}. It would be {after}"), _length(row), "."),)
+
+
 @quota.verb(
     "request",
     "Request more GPUs for a limited time; another person approves it",
@@ -73,6 +100,11 @@ class OverrideOptions:
     ),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(
+        fields=("length", "reason", "gpu_type", "donor"),
+        watched=("amount", "length", "gpu_type", "donor"),
+        foresee=_foresee,
+    ),
 )
 @quota.argument("amount", GpuAmount(), help="A change such as +8, or the new total")
 @quota.option("--for", "length", Duration(), default=timedelta(days=1), help="How long it lasts")
@@ -82,16 +114,7 @@ class OverrideOptions:
 @quota.option("--break-glass", flag=True, help="Admins only: approve immediately and post an alert")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = OverrideRequest(
-        team=ctx.team()[0],
-        amount=options.amount,
-        reason=options.reason,
-        length=options.length,
-        gpu_type=options.gpu_type,
-        donor=options.donor,
-        break_glass=options.break_glass,
-        cluster=options.cluster,
-    )
+    wish = _wish(ctx, options)
     return _receipt(ctx, ctx.quotas.request(ctx.session, wish, ctx.caller, ctx.now))
 
 

@@ -12,7 +12,7 @@ import structlog
 from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
-from bot.commands.forms import FormRequests
+from bot.commands.forms import FindOptions, FormRequests
 from bot.commands.questions import (
     Asked,
     Question,
@@ -48,7 +48,7 @@ from bot.people.replies import arrival_lines
 from bot.services import Services
 from bot.slack.card import Reply
 from bot.slack.forms.form import FieldsError
-from bot.slack.grammar.declarations import ButtonVerb
+from bot.slack.grammar.declarations import ButtonVerb, Verb
 from bot.slack.grammar.help import help_reply
 from bot.slack.grammar.registry import HelpAsked, IncompleteError, Parsed, Registry
 from bot.slack.markup import sentence
@@ -71,9 +71,10 @@ class CommandDispatcher:
         registry: Registry,
         services: Services,
         objects: Mapping[str, FindObject],
+        options: Mapping[type, FindOptions],
     ) -> None:
         self._threads = ThreadCommands(registry, services.access, objects)
-        self._forms = FormRequests(registry)
+        self._forms = FormRequests(registry, self._entered, options)
         self._database = database
         self._clock = clock
         self._registry = registry
@@ -104,8 +105,12 @@ class CommandDispatcher:
         )
 
     def _answered(self, incoming: Incoming) -> Reply | None:
+        if incoming.kind in {"form-change", "options"}:
+            refuse_secrets(incoming)
+            seen = self._forms.options if incoming.kind == "options" else self._forms.changed
+            return self._database.read(partial(seen, incoming=incoming))
         with refusals_counted():
-            whole = self._forms.sent(self._in_thread(incoming))
+            whole = self._sent(self._in_thread(incoming))
             try:
                 question = self._understood(whole)
             except IncompleteError as error:
@@ -140,13 +145,22 @@ class CommandDispatcher:
 
     def _form(self, incoming: Incoming, error: IncompleteError) -> Reply:
         """The form that asks for what is missing, for who may use the verb here."""
+        now = datetime.now(UTC)
+        return self._database.read(
+            partial(self._forms.asking, incoming=incoming, error=error, now=now)
+        )
 
-        def defaults(session: Session) -> dict[str, str]:
-            caller = self._services.access.caller(session, incoming.person, incoming.channel)
-            self._services.access.require(caller, Right(error.verb.right))
-            return self._defaults(caller.team)
-
-        return self._forms.asking(incoming, error, self._database.read(defaults), datetime.now(UTC))
+    def _entered(
+        self, session: Session, incoming: Incoming, verb: Verb, team: str | None
+    ) -> Context:
+        """The context of who may use the verb here; in direct messages they may owe their team."""
+        access = self._services.access
+        caller = access.caller(session, incoming.person, incoming.channel, team=team)
+        try:
+            access.require(caller, Right(verb.right), by_team=bool(verb.team))
+        except WhichTeamError:
+            log.debug("the form asks for the team", person=incoming.person)
+        return Context(session, caller, self._clock.now(), self._registry.slash, self._services)
 
     def _shareable(self, question: Question, reply: Reply) -> Reply:
         asked, incoming = question.asked, question.incoming
@@ -164,6 +178,13 @@ class CommandDispatcher:
             return Question(incoming, asked, incoming.delivery)
         refuse_old(float(incoming.message_ts), self._clock.now())
         return Question(incoming, asked, key_of(incoming))
+
+    def _sent(self, incoming: Incoming) -> Incoming:
+        """With the command that a filled form spells."""
+        if incoming.kind != "form":
+            return incoming
+        refuse_secrets(incoming)
+        return self._database.read(partial(self._forms.sent, incoming=incoming))
 
     def _in_thread(self, incoming: Incoming) -> Incoming:
         """With the whole command, where a thread says what a shorter one is about."""
@@ -191,7 +212,7 @@ class CommandDispatcher:
                 return self._registry.parse(incoming.command, incoming.words)
             case "mention":
                 return self._registry.parse_mention(incoming.words)
-            case "button":
+            case _:
                 return self._registry.button(incoming.command), incoming.value
 
     def _once(self, session: Session, question: Question) -> Reply | None:

@@ -1,68 +1,201 @@
 """Forms for commands that lack something, and the commands that filled forms spell."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from bot.commands.questions import refuse_secrets
+from bot.commands.context import Context
 from bot.commands.repeating import with_form_button
-from bot.errors import UsageError
+from bot.database.database import Session
+from bot.errors import UsageError, UserError
 from bot.slack.card import Reply
-from bot.slack.forms.form import Form, FormPlace
-from bot.slack.grammar.filling import fields_of, spelled
-from bot.slack.grammar.registry import IncompleteError, Registry
-from bot.slack.markup import sentence
+from bot.slack.forms.form import FieldsError, Form, FormPlace, Option
+from bot.slack.grammar.declarations import Command, Verb
+from bot.slack.grammar.filling import FormFacts, fields_of, initials_of, spelled
+from bot.slack.grammar.parameters import ValueType
+from bot.slack.grammar.registry import IncompleteError, Parsed, Registry
+from bot.slack.markup import Markup, plain, sentence
 from bot.slack.receiving.incoming import Incoming
+
+FindOptions = Callable[[Context], Iterable[Option]]
+"""The team's options for a kind of value."""
+
+Enter = Callable[[Session, Incoming, Verb, str | None], Context]
+"""The context of a person who may use a verb; the last is the team that they named."""
+
+_MOST_OPTIONS = 100
+_UNSAID = plain("Fill in what is required to see what would happen.")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The form of a verb for a person, with what its fields hold."""
+
+    context: Context
+    command: Command
+    verb: Verb
+    place: FormPlace
+    texts: Mapping[str, str]
 
 
 class FormRequests:
-    """Makes forms from what verbs declare."""
+    """Makes forms from what verbs declare, and commands from forms.
 
-    def __init__(self, registry: Registry) -> None:
+    `enter` checks the right of the person each time, because Slack brings back what people can
+    change. `options` has what there is to choose, for each kind of value.
+    """
+
+    def __init__(
+        self, registry: Registry, enter: Enter, options: Mapping[type, FindOptions]
+    ) -> None:
         self._registry = registry
+        self._enter = enter
+        self._options = options
 
     def asking(
-        self,
-        incoming: Incoming,
-        error: IncompleteError,
-        defaults: Mapping[str, str],
-        now: datetime,
+        self, session: Session, incoming: Incoming, error: IncompleteError, now: datetime
     ) -> Reply:
         """The form, with what was typed; what is wrong, where no form can be opened.
 
         Slack opens a form within three seconds of a command or a click, so a mention is answered
         with a button that does.
         """
+        named = next(iter(error.typed.get("team", ())), None)
+        context = self._enter(session, incoming, error.verb, named)
         lines = tuple(sentence(line) for line in (error.message, error.hint) if line)
         if incoming.kind == "form":
             return Reply(lines, is_refusal=True)
         if incoming.trigger_id is None:
             return with_form_button(Reply(lines, is_question=True), incoming, now)
-        place = FormPlace(error.command.name, error.verb.name, incoming.channel, incoming.thread_ts)
-        form = Form(
-            title=self._registry.slash.of(f"{error.command.name} {error.verb.name}"),
-            submit=error.verb.name.capitalize(),
-            place=place,
-            fields=fields_of(error.verb, error.typed, defaults),
-            lines=(sentence(f"{error.verb.summary}."),),
-        )
+        form = self.made(incoming, context, error.command, error.verb, error.typed)
         return Reply(lines, form=form, is_question=True)
 
-    def sent(self, incoming: Incoming) -> Incoming:
+    def made(
+        self,
+        incoming: Incoming,
+        context: Context,
+        command: Command,
+        verb: Verb,
+        typed: Mapping[str, Sequence[str]],
+    ) -> Form:
+        """The form of a verb as it is opened, with what was typed."""
+        place = FormPlace(command.name, verb.name, incoming.channel, incoming.thread_ts)
+        first = {name: "\n".join(words) for name, words in typed.items()}
+        applying = _applying(Sheet(context, command, verb, place, first))
+        texts = initials_of(verb, typed, applying)
+        return self._form(Sheet(context, command, verb, place, texts))
+
+    def changed(self, session: Session, incoming: Incoming) -> Reply:
+        """The form as it is after a change of one of its fields."""
+        return Reply(form=self._form(self._filled(session, incoming)))
+
+    def options(self, session: Session, incoming: Incoming) -> Reply:
+        """What there is to choose for a field, and what was typed if it can be a value."""
+        _, verb = self._verb(incoming)
+        context = self._enter(session, incoming, verb, incoming.fields.get("team") or None)
+        parameter = next((p for p in verb.parameters if p.name == incoming.field_name), None)
+        find = self._options.get(type(parameter.kind)) if parameter else None
+        if parameter is None or find is None:
+            return Reply()
+        typed = " ".join(incoming.value.split())
+        found = [each for each in find(context) if _matches(each, typed)][:_MOST_OPTIONS]
+        if typed and typed not in {each.value for each in found} and _reads(parameter.kind, typed):
+            found = [*found[: _MOST_OPTIONS - 1], Option(typed)]
+        return Reply(options=tuple(found))
+
+    def sent(self, session: Session, incoming: Incoming) -> Incoming:
         """A filled form as the command that it spells, typed where the form was opened.
 
         Raises:
             FieldsError: fields that do not fit.
             UsageError: the form is of no verb that there is.
         """
-        if incoming.kind != "form":
-            return incoming
-        refuse_secrets(incoming)
+        sheet = self._filled(session, incoming)
+        words = spelled(sheet.verb, sheet.texts)
+        return replace(incoming, kind="command", command=sheet.command.name, words=words)
+
+    def _filled(self, session: Session, incoming: Incoming) -> Sheet:
+        """The form as a person filled it, without what does not apply to it any more."""
+        command, verb = self._verb(incoming)
+        texts = incoming.fields
+        context = self._enter(session, incoming, verb, texts.get("team") or None)
+        place = FormPlace(command.name, verb.name, incoming.channel, incoming.thread_ts)
+        sheet = Sheet(context, command, verb, place, texts)
+        # It may be sent before the change of another field has taken these away.
+        gone = set(verb.form.dependent) - _applying(sheet)
+        return replace(
+            sheet, texts={name: text for name, text in texts.items() if name not in gone}
+        )
+
+    def _verb(self, incoming: Incoming) -> tuple[Command, Verb]:
         command = self._registry.commands.get(incoming.command)
         verb = command.verbs.get(incoming.words) if command else None
         if command is None or verb is None:
             raise UsageError("This form is from an older version.", "Send the command again.")
-        words = spelled(verb, incoming.fields)
-        if command.name == self._registry.umbrella:
-            return replace(incoming, kind="command", words=words)
-        return replace(incoming, kind="command", command=command.name, words=words)
+        return command, verb
+
+    def _form(self, sheet: Sheet) -> Form:
+        command, verb, context = sheet.command, sheet.verb, sheet.context
+        facts = FormFacts(
+            initials=sheet.texts,
+            applying=_applying(sheet),
+            is_undecided=context.caller.is_undecided,
+            searched=self._options.keys(),
+            defaults=_defaults(context),
+        )
+        return Form(
+            title=self._registry.slash.of(f"{command.name} {verb.name}"),
+            submit=verb.name.capitalize(),
+            place=sheet.place,
+            fields=fields_of(verb, facts),
+            lines=(sentence(f"{verb.summary}."),),
+            foreseen=self._foreseen(sheet),
+        )
+
+    def _foreseen(self, sheet: Sheet) -> Sequence[Markup]:
+        verb, foresee = sheet.verb, sheet.verb.form.foresee
+        if foresee is None:
+            return ()
+        if sheet.context.caller.is_undecided:
+            return (_UNSAID,)
+        try:
+            asked = self._registry.parse(sheet.command.name, spelled(verb, sheet.texts))
+            return foresee(sheet.context, verb, asked.values) if isinstance(asked, Parsed) else ()
+        except (FieldsError, IncompleteError):
+            return (_UNSAID,)
+        except UserError as error:
+            return tuple(sentence(line) for line in (error.message, error.hint) if line)
+
+
+def _applying(sheet: Sheet) -> set[str]:
+    """The parameters that have fields here, of those that have none everywhere."""
+    caller, texts = sheet.context.caller, sheet.texts
+    found = set(sheet.verb.form.applying(sheet.context, texts))
+    if caller.is_undecided or texts.get("team"):
+        found.add("team")
+    team = sheet.context.settings.teams.get(caller.team or "")
+    if texts.get("cluster") or (team is not None and len(team.reach) > 1):
+        found.add("cluster")
+    return found & {each.name for each in sheet.verb.parameters}
+
+
+def _defaults(context: Context) -> dict[str, str]:
+    """What holds in this team where a field stays empty."""
+    team = context.settings.teams.get(context.caller.team or "")
+    if team is None:
+        return {}
+    return {"team": context.caller.team or "", "cluster": team.reach[0]}
+
+
+def _matches(option: Option, typed: str) -> bool:
+    words = typed.casefold().split()
+    return all(word in f"{option.value} {option.text}".casefold() for word in words)
+
+
+def _reads(kind: ValueType[Any], text: str) -> bool:
+    try:
+        kind.read(text)
+    except ValueError:
+        return False
+    return True

@@ -110,6 +110,16 @@ class QuotaService:
         row = base_row(self._facts(session, wish), wish, asker, now)
         return self._ask(session, row, "quota_base", asker, now, breaks_glass=wish.break_glass)
 
+    def outlook(
+        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+    ) -> tuple[Override, Effect | None]:
+        """The override that a request would make, and what it would change if approved now.
+
+        UserError says what is wrong with it. Nothing is requested.
+        """
+        row = override_row(self._facts(session, wish), wish, asker, now)
+        return row, self.foresee(session, row, now)
+
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
         """What a request would change if it were approved now; None if that is unknown.
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 from bot.charts.values import Chart
-from bot.slack.forms.form import Form
+from bot.slack.forms.form import Form, Option
 from bot.slack.markup import Markup
 
 
@@ -110,7 +110,7 @@ class Reply:
     pool, and its own reply follows this one. A question did nothing yet, so that whoever says the
     same again is not asked whether they mean it. A `form` is opened in place of `lines`, which are
     shown where it cannot be. A refusal did nothing; that of a filled form has in `errors` a
-    sentence for each field that does not fit.
+    sentence for each field that does not fit. `options` are what a field offers to choose.
     """
 
     lines: tuple[Markup, ...] = ()
@@ -122,3 +122,4 @@ class Reply:
     form: Form | None = None
     is_refusal: bool = False
     errors: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[Option, ...] = ()

@@ -206,6 +206,10 @@ class SlackClient:
         """Opens a form for the person whose act the trigger is of, within 3 s of it."""
         self._api.call("views.open", trigger_id=trigger_id, view=view)
 
+    def update_view(self, view_id: str, view: Block) -> None:
+        """Shows this in place of the form of that id, which keeps what its fields hold."""
+        self._api.call("views.update", view_id=view_id, view=view)
+
     def open_dm(self, person: str) -> str:
         """The channel of the direct messages with this person."""
         channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]

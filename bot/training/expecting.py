@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from bot.cluster.resources import JOBS
 from bot.cluster.view import View
-from bot.quotas import Figures, Queues
+from bot.quotas import Figures, Queue, Queues
 from bot.quotas.engines.standing import Item
 from bot.quotas.status import free_to_borrow
 
@@ -35,6 +35,20 @@ def capacity(own: Figures, pool: Sequence[Figures]) -> Decimal:
     """The GPUs that the queue could get if no other queue used any."""
     empty = [replace(each, reserved=ZERO) for each in pool]
     return room(replace(own, reserved=ZERO), empty) or ZERO
+
+
+def figures_for(
+    queues: Queues, queue: Queue, gpu_type: str | None
+) -> tuple[Figures | None, tuple[Figures, ...]]:
+    """The figures of the requested flavor, else of that with the most capacity, and of its pool.
+
+    The pool are all queues that share the flavor; without figures it is empty.
+    """
+    asked = [each for each in queue.figures if each.flavor == gpu_type]
+    known = [(each, queues.pool(each)) for each in asked or queue.figures]
+    if not known:
+        return None, ()
+    return max(known, key=lambda pair: capacity(*pair))
 
 
 def expected_start(

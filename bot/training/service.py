@@ -43,6 +43,7 @@ from bot.training.submission.data import Reader, refuse_lost_volumes, use_volume
 from bot.training.submission.end_snapshots import refuse_unfit, wished
 from bot.training.submission.new_run import (
     AskedRun,
+    Present,
     Submitted,
     audited,
     insert_run,
@@ -54,6 +55,7 @@ from bot.training.submission.new_run import (
     row_of,
 )
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
+from bot.training.submission.outlook import Outlook, hourly_price, start_of
 from bot.training.submission.own_secrets import refuse_named
 from bot.training.submission.renewing import as_today, differences
 from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, reference
@@ -87,17 +89,28 @@ class TrainingService:
         self, session: Session, caller: Caller, asked: Submission, now: datetime
     ) -> Submitted:
         """Submits a run of the caller's team; UserError when it is not valid."""
-        team = bound(caller.team or "", self._team(caller), asked.cluster)
-        refuse_secrets(asked)
-        refuse_clashes(asked)
-        engine = self._engines(team.cluster)
-        asked = filled_up(asked, self._settings(), team, engine)
-        refuse_gaps(asked)
-        spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
-        told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
-        secured = security_of(team.admission, privileged=asked.privileged)
-        spec = replace(spec, data=asked.versions, snapshot=wished(asked), security=secured, **told)
+        team, spec = self._wished(caller, asked)
         return self._record(session, caller, team, asked.name, spec, now)
+
+    def foresee(self, session: Session, caller: Caller, asked: Submission) -> Outlook:
+        """What the submission would use and when it could start; UserError if it is not valid.
+
+        Caches that its data lacks are not part of it.
+        """
+        team, spec = self._wished(caller, asked)
+        name, team_name = asked.name, caller.team or ""
+        spec, engine = self._fitted(session, caller, team, spec)
+        self._refuse_taken(name, team_name, team, present(session, team_name, name))
+        start = start_of(spec, team, engine) if engine else None
+        prices = self._settings().training.prices
+        return Outlook(
+            team=team_name,
+            spec=spec,
+            start=start,
+            hourly=hourly_price(spec, start, prices),
+            currency=prices.currency,
+            warnings=warnings(spec, team, engine) if engine else (),
+        )
 
     def resubmit(
         self,
@@ -280,18 +293,10 @@ class TrainingService:
         owner: str | None = None,
     ) -> Submitted:
         team_name, owner = caller.team or "", owner or caller.person
-        refuse_forbidden(spec, team_name, team.admission)
-        refuse_excess(spec, team_name, team)
-        refuse_named(spec, self._cluster(team))
-        engine, run_id = self._engines(team.cluster), new_id()
-        whole, spec = AskedRun(name, team.cluster, spec), with_claim(spec, run_id)
-        refuse_unfit(spec, caller, team, self._snapshots)
-        if engine is not None:
-            spec = fitted(spec, self._site(caller, team, engine), engine)
-        refuse_lost_volumes(session, spec, team)
+        whole, run_id = AskedRun(name, team.cluster, spec), new_id()
+        spec, engine = self._fitted(session, caller, team, with_claim(spec, run_id))
         there = present(session, team_name, name)
-        refuse_live(name, there, self._format_command)
-        refuse_many(team_name, there, team.limits.live_runs, self._format_command)
+        self._refuse_taken(name, team_name, team, there)
         number = there.newest + 1
         reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
         spec = with_data(session, spec, reader, self._settings(), self._format_command, now)
@@ -307,6 +312,40 @@ class TrainingService:
         show_card(session, subject, caller.channel, now, live=True, owner=owner)
         wake(session, KIND, run_id, cluster_lane(team.cluster), now)
         return run
+
+    def _wished(self, caller: Caller, asked: Submission) -> tuple[Team, RunSpec]:
+        """The team in the cluster of a submission, and its spec; UserError if it is not valid."""
+        team = bound(caller.team or "", self._team(caller), asked.cluster)
+        refuse_secrets(asked)
+        refuse_clashes(asked)
+        engine = self._engines(team.cluster)
+        asked = filled_up(asked, self._settings(), team, engine)
+        refuse_gaps(asked)
+        spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
+        told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
+        secured = security_of(team.admission, privileged=asked.privileged)
+        return team, replace(
+            spec, data=asked.versions, snapshot=wished(asked), security=secured, **told
+        )
+
+    def _fitted(
+        self, session: Session, caller: Caller, team: Team, spec: RunSpec
+    ) -> tuple[RunSpec, Engine | None]:
+        """The spec as the cluster can run it, with its engine; UserError if it must not run."""
+        team_name, engine = caller.team or "", self._engines(team.cluster)
+        refuse_forbidden(spec, team_name, team.admission)
+        refuse_excess(spec, team_name, team)
+        refuse_named(spec, self._cluster(team))
+        refuse_unfit(spec, caller, team, self._snapshots)
+        if engine is not None:
+            spec = fitted(spec, self._site(caller, team, engine), engine)
+        refuse_lost_volumes(session, spec, team)
+        return spec, engine
+
+    def _refuse_taken(self, name: str, team_name: str, team: Team, there: Present) -> None:
+        """ConflictError if the name is in use; LimitError if the team has too many runs."""
+        refuse_live(name, there, self._format_command)
+        refuse_many(team_name, there, team.limits.live_runs, self._format_command)
 
     def _site(self, caller: Caller, team: Team, engine: Engine) -> Site:
         return Site(team, engine.queues.view, self._cluster(team), caller.team or "")

@@ -10,6 +10,7 @@ from sqlmodel import Session
 from bot.durations import format_duration
 from bot.people import people
 from bot.slack.markup import Markup, plain
+from bot.training.spec import RunSpec
 from bot.training.tables import Run, RunPhase
 
 SHOWN_LINES = 10
@@ -112,3 +113,11 @@ def block(lines: Sequence[str]) -> Markup:
     shown = [line[:_LONGEST_SHOWN] for line in lines[-SHOWN_LINES:]]
     text = "\n".join(shown).replace(_FENCE, "'''")
     return Markup(f"{_FENCE}\n{plain(text)}\n{_FENCE}")
+
+
+def amounts_of(spec: RunSpec) -> str:
+    """What a run requests, in words: per node, if it has several."""
+    shm = f" (including {spec.shm} of /dev/shm)" if spec.shm_bytes else ""
+    sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
+    amounts = f"{gpus(spec.gpus)}{sort}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
+    return f"{spec.nodes} nodes, each with {amounts}" if spec.nodes > 1 else amounts

@@ -25,6 +25,10 @@ class DatasetName(RunName):
     example = "chest-xray"
 
 
+class NewDatasetName(DatasetName):
+    """The name of a dataset that is added."""
+
+
 class VersionName(Pattern):
     """The name of a version."""
 
@@ -99,7 +103,7 @@ dataset = Part("dataset")
     ),
     team="Team that owns it (default: the channel's)",
 )
-@dataset.argument("name", DatasetName(), help="Name of the dataset")
+@dataset.argument("name", NewDatasetName(), help="Name of the dataset")
 @dataset.argument("source", SourceUrl(), help="Bucket and folder that hold it")
 @dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--description", Text(), default="", help="Description of the dataset")

@@ -47,6 +47,7 @@ from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.snapshot.snapshots import KeepTime, SnapshotName
 from handlers.train.following import follow_log
+from handlers.train.forms import SUBMISSION
 from handlers.train.parameters import AnyRun, FormName, PodName, PresetName, PriorityName, StateKept
 from handlers.train.starting import restarted, resubmitted, started
 from handlers.train.submissions import SUBMISSIONS
@@ -83,18 +84,7 @@ train = Part("train")
     examples=SUBMISSIONS,
     team=TEAM,
     cluster=CLUSTER,
-    form=(
-        "preset",
-        "image",
-        "gpus",
-        "gpu_type",
-        "kind",
-        "nodes",
-        "pvc",
-        "data",
-        "time",
-        "priority",
-    ),
+    form=SUBMISSION,
 )
 @train.argument("name", RunName(), help="Name of the run")
 @train.option("--image", ImageReference(), help="Container image, if no preset sets it")

@@ -1,4 +1,4 @@
-"""A command that lacks something opens a form; it says what does not fit, and starts the run."""
+"""A form is searched, changed, refused and sent, by a command and by a mention in a thread."""
 
 from playground.story.steps import ends_well, is_admitted
 from playground.story.story import Story
@@ -10,8 +10,17 @@ async def play(story: Story) -> None:
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=5)
     await alice.types("#team-a", "/train submit --gpus 2 -- python train.py --epochs 3")
     form = await alice.is_asked("/train submit")
+    await form.says("Fill in what is required to see what would happen.")
+    await form.is_offered("gpu_type", "h1", "h100 · 12 can be used now")
     await form.is_refused("This cannot be Lane!", name="Lane!", image="ghcr.io/acme/lane:3.1")
-    await form.is_sent(name="lane", image="ghcr.io/acme/lane:3.1")
+    await form.fills("name", "lane")
+    await form.fills("kind", "mpi")
+    await form.says("Cluster default does not serve mpijobs.")
+    await form.fills("kind", "sync")
+    await form.fills("nodes", "2")
+    await form.says("It would use 2 nodes, each with 2 GPUs", "so it can start at once.")
+    await form.fills("kind", "job")
+    await form.is_sent()
     await alice.is_told("Submitted run lane with 2 GPUs")
     card = await story.card("#team-a", "lane")
     await is_admitted(story, card)

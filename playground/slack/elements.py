@@ -4,7 +4,6 @@ from playground.slack.shapes import (
     Rule,
     all_of,
     any_field,
-    anything,
     by_type,
     choice,
     flag,
@@ -50,7 +49,9 @@ _TYPED: dict[str, Rule] = {
     "action_id": ID,
     "placeholder": plain(150),
     "focus_on_load": flag,
-    "dispatch_action_config": anything,
+    "dispatch_action_config": shape(
+        {"trigger_actions_on": items(choice("on_enter_pressed", "on_character_entered"), 1, 2)}
+    ),
 }
 
 
@@ -86,6 +87,9 @@ MULTI_STATIC_SELECT = all_of(
     ),
     any_field("options", "option_groups"),
 )
+_SEARCHED: dict[str, Rule] = {"min_query_length": number(0, whole=True)}
+EXTERNAL_SELECT = shape({}, {**_ASKING, **_SEARCHED, "initial_option": OPTION})
+MULTI_EXTERNAL_SELECT = shape({}, {**_MANY, **_SEARCHED, "initial_options": OPTIONS})
 PLAIN_TEXT_INPUT = shape(
     {},
     {
@@ -113,6 +117,8 @@ INTERACTIVE: dict[str, Rule] = {
     "button": BUTTON,
     "static_select": STATIC_SELECT,
     "multi_static_select": MULTI_STATIC_SELECT,
+    "external_select": EXTERNAL_SELECT,
+    "multi_external_select": MULTI_EXTERNAL_SELECT,
     **_pick("users_select", "multi_users_select", ID),
     **_pick("channels_select", "multi_channels_select", ID),
     **_pick("conversations_select", "multi_conversations_select", ID),

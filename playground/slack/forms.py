@@ -5,7 +5,7 @@ from typing import Any
 
 from playground.slack import payloads
 from playground.slack.errors import DeliveryError, PersonError, SlackError
-from playground.slack.limits import checked_view
+from playground.slack.limits import checked_options, checked_view
 from playground.slack.people import Message
 from playground.slack.posting import text_of
 from playground.slack.shapes import Json
@@ -18,6 +18,7 @@ from playground.slack.views import View
 async def submit_view(state: State, user: str, view: View, values: Json) -> dict[str, str]:
     """Fills and sends a form; returns the errors shown beside its fields, by block_id."""
     must_see(state, view, user)
+    await _search(state, user, view, values)
     view.values = _filled(view, values)
     state.note(Kind.SUBMITTED, user, f"sends the form {view.body['title']['text']}")
     payload = payloads.interaction(
@@ -37,6 +38,54 @@ async def submit_view(state: State, user: str, view: View, values: Json) -> dict
         if view.is_open:
             _respond(state, view, body)
     return view.errors
+
+
+async def change_field(state: State, user: str, view: View, name: str, value: Any) -> None:
+    """Changes one field of a form; the bot is told where the form asked for that."""
+    must_see(state, view, user)
+    await _search(state, user, view, {name: value})
+    values = _filled(view, {name: value}, is_sent=False)
+    block = next(block for block in _inputs(view) if name in _names(block))
+    view.values = values
+    if not block.get("dispatch_action"):
+        return
+    payload = payloads.interaction(
+        "block_actions", state.credentials.verification, state.users[user]
+    )
+    payload |= payloads.in_view(view)
+    payload["trigger_id"] = state.triggers.issue(user, view.id)
+    payload["actions"] = [payloads.changed(block, values[block["block_id"]], state.next_ts())]
+    try:
+        await state.interact(payload)
+    except DeliveryError:
+        state.note(Kind.FAILED, user, TROUBLE)
+
+
+async def search_options(state: State, user: str, view: View, name: str, typed: str) -> list[Json]:
+    """Types into a field with options to search for; returns what the bot offers."""
+    must_see(state, view, user)
+    block = next((block for block in _inputs(view) if name in _names(block)), None)
+    if block is None or "external" not in block["element"]["type"]:
+        raise PersonError(f"the form has no field {name} to search in")
+    payload = payloads.interaction(
+        "block_suggestion", state.credentials.verification, state.users[user]
+    )
+    try:
+        bodies = await state.interact(payload | payloads.suggestion(view, block, typed))
+    except DeliveryError:
+        raise PersonError(f"{block['label']['text']}: the options could not be loaded") from None
+    found = [option for body in bodies for option in checked_options(body)]
+    view.offered.setdefault(block["block_id"], []).extend(found)
+    return found
+
+
+async def _search(state: State, user: str, view: View, values: Json) -> None:
+    """Looks for the wanted options of fields that have to be searched, as a person types them."""
+    for block in _inputs(view):
+        given = next((values[name] for name in _names(block) if name in values), None)
+        if given and "external" in block["element"]["type"]:
+            for wanted in [given] if isinstance(given, str) else given:
+                await search_options(state, user, view, block["block_id"], wanted)
 
 
 async def close_view(state: State, user: str, view: View) -> None:
@@ -61,34 +110,66 @@ def show_view(state: State, view: View, what: str) -> None:
     state.note(Kind.VIEW, view.user, f"{what} {title}\n{text_of(state, rendered)}")
 
 
-def _filled(view: View, values: Json) -> Json:
+def _filled(view: View, values: Json, *, is_sent: bool = True) -> Json:
     """`state.values` for all inputs of a form; raises PersonError where Slack itself objects."""
-    inputs = [block for block in view.body["blocks"] if block["type"] == "input"]
+    inputs = _inputs(view)
     unknown = set(values) - {name for block in inputs for name in _names(block)}
     if unknown:
         raise PersonError(f"the form has no field {', '.join(sorted(unknown))}")
     return {
-        block["block_id"]: {block["element"]["action_id"]: _value(block, values)}
+        block["block_id"]: {
+            block["element"]["action_id"]: _held(view, block, values, is_sent=is_sent)
+        }
         for block in inputs
     }
+
+
+def _inputs(view: View) -> list[Json]:
+    return [block for block in view.body["blocks"] if block["type"] == "input"]
+
+
+def _held(view: View, block: Json, values: Json, *, is_sent: bool) -> Json:
+    """What one input holds: what is given now, else what it held before, else its initial value."""
+    is_given = any(name in values for name in _names(block))
+    before = view.values.get(block["block_id"])
+    if not is_given and before is not None:
+        held: Json = before[block["element"]["action_id"]]
+        is_empty = all(value in (None, "", []) for name, value in held.items() if name != "type")
+        if is_empty and is_sent:
+            _refuse_empty(block)
+        return held
+    return _value(view, block, values, is_sent=is_sent)
+
+
+def _refuse_empty(block: Json) -> None:
+    if not block.get("optional"):
+        raise PersonError(f"{block['label']['text']}: please complete this required field")
 
 
 def _names(block: Json) -> tuple[str, str, str]:
     return block["block_id"], block["element"]["action_id"], block["label"]["text"]
 
 
-def _value(block: Json, values: Json) -> Json:
+def _value(view: View, block: Json, values: Json, *, is_sent: bool) -> Json:
     element = block["element"]
     given = [values[name] for name in _names(block) if name in values]
     value = given[0] if given else _initial(element)
-    if value in (None, "", []) and not block.get("optional"):
-        raise PersonError(f"{block['label']['text']}: please complete this required field")
+    if value in (None, "", []) and is_sent:
+        _refuse_empty(block)
     for complaint in _too_long_or_short(element, value):
         raise PersonError(f"{block['label']['text']}: {complaint}")
+    known = [*view.offered.get(block["block_id"], []), *_first(element)]
+    asked = {**element, "options": known} if "external" in element["type"] else element
     try:
-        return payloads.state_value(element, value)
+        return payloads.state_value(asked, value)
     except KeyError:
         raise PersonError(f"{block['label']['text']}: no option {value}") from None
+
+
+def _first(element: Json) -> list[Json]:
+    """The options that an input holds at first."""
+    one = element.get("initial_option")
+    return [one] if one else list(element.get("initial_options", []))
 
 
 def _initial(element: Json) -> Any:

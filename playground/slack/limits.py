@@ -7,8 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 from playground.slack.blocks import BLOCKS, MODAL_BLOCKS, characters
-from playground.slack.elements import plain
-from playground.slack.errors import SlackError
+from playground.slack.elements import OPTION, plain
+from playground.slack.errors import PersonError, SlackError
 from playground.slack.shapes import Json, Rule, by_type, flag, items, problem, shape, string
 
 MESSAGE_TEXT = 40_000
@@ -21,6 +21,7 @@ CHARTS = 2
 
 _MESSAGE_BLOCKS = items(by_type(BLOCKS), 0, 50)
 _VIEW_BLOCKS = items(by_type(MODAL_BLOCKS), 0, 100)
+_OFFERED = items(OPTION, 0, 100)
 _VIEW_FIELDS: dict[str, Rule] = {
     "private_metadata": string(3000, 0),
     "callback_id": string(255, 0),
@@ -77,6 +78,15 @@ def checked_view(view: Any) -> Json:
     if found:
         raise SlackError("invalid_arguments", **_messages(found))
     return {**view, "blocks": with_ids(view["blocks"])}
+
+
+def checked_options(body: Any) -> list[Json]:
+    """The options in the answer to a request for them; PersonError if Slack would show none."""
+    options = body.get("options") if isinstance(body, dict) else None
+    found = ["no options"] if options is None else list(_OFFERED(options, "/options"))
+    if found:
+        raise PersonError(f"the options could not be loaded: {found}")
+    return list(options or [])
 
 
 def checked_text(text: str, maximum: int) -> str:

@@ -113,8 +113,10 @@ def state_value(element: Json, value: Any) -> Json:
 
 _FIELD = {
     "static_select": "selected_option",
+    "external_select": "selected_option",
     "radio_buttons": "selected_option",
     "multi_static_select": "selected_options",
+    "multi_external_select": "selected_options",
     "checkboxes": "selected_options",
     "datepicker": "selected_date",
     "timepicker": "selected_time",
@@ -129,11 +131,24 @@ _FIELD = {
 
 
 def _in_words(element: Json, kind: str, value: Any) -> Any:
-    if kind in ("static_select", "radio_buttons"):
+    if _FIELD.get(kind) == "selected_option":
         return None if value is None else option_of(element, value)
-    if kind in ("multi_static_select", "checkboxes"):
+    if _FIELD.get(kind) == "selected_options":
         return [option_of(element, each) for each in value or []]
     return value
+
+
+def changed(block: Json, state: Json, stamp: str) -> Json:
+    """One entry of `actions`: the input that was changed, with what it holds now."""
+    held = next(iter(state.values()))
+    action_id = block["element"]["action_id"]
+    return {"block_id": block["block_id"], "action_id": action_id, "action_ts": stamp, **held}
+
+
+def suggestion(view: View, block: Json, typed: str) -> Json:
+    """What Slack adds when it asks for the options of a field in a form."""
+    ids = {"block_id": block["block_id"], "action_id": block["element"]["action_id"]}
+    return {**in_view(view), **ids, "value": typed}
 
 
 def option_of(element: Json, wanted: str) -> Json:

@@ -22,6 +22,7 @@ class View:
     previous_id: str | None = None
     hash: str = field(default_factory=lambda: secrets.token_hex(8))
     values: Json = field(default_factory=dict)
+    offered: dict[str, list[Json]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     is_open: bool = True
 

@@ -58,6 +58,14 @@ class Workspace(State):
         """A person fills a form (by block_id, action_id or label) and sends it; returns errors."""
         return await forms.submit_view(self, user, view, values)
 
+    async def change_field(self, user: str, view: View, name: str, value: str | list[str]) -> None:
+        """A person changes one field of a form, by block_id, action_id or label."""
+        await forms.change_field(self, user, view, name, value)
+
+    async def search_options(self, user: str, view: View, name: str, typed: str) -> list[Json]:
+        """A person types into a field of a form; returns the options that they are offered."""
+        return await forms.search_options(self, user, view, name, typed)
+
     async def close_view(self, user: str, view: View) -> None:
         """A person closes a form without sending it."""
         await forms.close_view(self, user, view)

@@ -67,6 +67,31 @@ class OpenForm:
         if not says_all(told, words):
             self.person.story.fail(f"the form does not say {spelled(words)}, but: {told}")
 
+    async def fills(self, name: str, value: str | list[str]) -> None:
+        """Changes one field, by its name with `_` for `-`."""
+        slack = self.person.story.world.slack
+        await slack.change_field(self.person.id, self.view, name.replace("_", "-"), value)
+
+    async def is_offered(self, name: str, typed: str, *words: Words) -> None:
+        """Types into a field with options to search for; they must say this."""
+        slack = self.person.story.world.slack
+        found = await slack.search_options(self.person.id, self.view, name, typed)
+        told = "\n".join(option["text"]["text"] for option in found)
+        if not says_all(told, words):
+            self.person.story.fail(f"{name} does not offer {spelled(words)}, but: {told}")
+
+    async def says(self, *words: Words) -> None:
+        """Waits until the form says this."""
+
+        def text() -> str:
+            blocks = self.view.body["blocks"]
+            return "\n".join(each["text"]["text"] for each in blocks if each["type"] == "section")
+
+        await self.person.story.until(
+            lambda: says_all(text(), words) or None,
+            lambda: f"the form does not say {spelled(words)}, but: {text()}",
+        )
+
     async def _send(self, values: dict[str, str]) -> dict[str, str]:
         slack = self.person.story.world.slack
         fields = {name.replace("_", "-"): value for name, value in values.items()}

@@ -16,6 +16,7 @@ from bot.people.access import Access, Caller, Right
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.slack.receiving.incoming import Incoming
+from handlers.options import OPTIONS
 from handlers.threads import OBJECTS
 from tests.fuzz.acts import CANARY
 from tests.fuzz.fuzzed import BATCH, Fuzzed, fuzzed
@@ -90,13 +91,13 @@ def made(
     client: CommandClient, kind: type[CommandDispatcher] = CommandDispatcher
 ) -> CommandDispatcher:
     app = client.application
-    return kind(app.database, app.clock, app.registry, app.services, OBJECTS)
+    return kind(app.database, app.clock, app.registry, app.services, OBJECTS, OPTIONS)
 
 
 def lenient(client: CommandClient) -> CommandDispatcher:
     app = client.application
     services = replace(app.services, access=Lenient(app.settings))
-    return CommandDispatcher(app.database, app.clock, app.registry, services, OBJECTS)
+    return CommandDispatcher(app.database, app.clock, app.registry, services, OBJECTS, OPTIONS)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.slack.card import Reply
+from bot.slack.forms.form import Field
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from tests.handlers.command_client import (
@@ -44,6 +46,28 @@ def chosen(client: CommandClient, question: Reply, number: int, person: str = AL
 
 def test_one_team_needs_no_name(client: CommandClient) -> None:
     assert client.says(BOB, "D0BOB", "/train list").splitlines()[0] == "Runs of team-b"
+
+
+def form_of(client: CommandClient, **how: Any) -> dict[str, Field]:
+    """The fields of the form of /train stop in Alice's direct messages."""
+    incoming = client.incoming(ALICE, DIRECT, command="train", words="stop")
+    form = answered(client, replace(incoming, **how)).form
+    assert form is not None
+    return {each.name: each for each in form.fields}
+
+
+def test_a_form_asks_for_the_team(client: CommandClient) -> None:
+    client.says(BOB, "D0BOB", f"/train {SUBMIT}")
+    team = form_of(client)["team"]
+    assert (team.is_optional, team.is_watched, team.initial) == (False, True, "")
+    options = replace(client.incoming(ALICE, DIRECT, command="train", words="stop"), kind="options")
+    found = answered(client, replace(options, field_name="team"))
+    assert [each.value for each in found.options] == ["team-a", "team-b"]
+    of_team = replace(options, field_name="run", fields={"team": "team-b"})
+    assert [each.value for each in answered(client, of_team).options] == ["lane"]
+    assert form_of(client, kind="form-change", fields={"team": "team-b"})["team"].initial == (
+        "team-b"
+    )
 
 
 def test_several_teams_are_a_choice(client: CommandClient) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -99,6 +100,84 @@ def test_a_secret_in_a_form_is_refused(client: CommandClient) -> None:
     reply = sent(client, form, RUN | {"more-options": "--env KEY=ghp_" + "a1B2" * 9})
     assert reply.is_refusal
     assert "looks like a secret" in as_text(reply)
+
+
+def used(
+    client: CommandClient,
+    form: Form,
+    kind: Literal["form-change", "options"],
+    person: str = ALICE,
+    **how: Any,
+) -> Reply:
+    """What the bot answers to a change of the form, or to a search in one of its fields."""
+    place = form.place
+    incoming = client.incoming(person, place.channel, command=place.command, words=place.verb)
+    return answer(client, replace(incoming, kind=kind, **how))
+
+
+def offers(client: CommandClient, form: Form, field: str, typed: str = "") -> list[str]:
+    """What people see to choose from in a field."""
+    reply = used(client, form, "options", field_name=field, value=typed)
+    return [each.shown for each in reply.options]
+
+
+def test_a_field_offers_what_the_team_has(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/train submit lane --image ghcr.io/acme/train:7 --gpus 2")
+    client.says(BOB, "C0TEAMB", "/train submit secret --image ghcr.io/acme/train:7")
+    form = opened(client, "/train stop")
+    assert offers(client, form, "run") == ["lane · Pending · Alice · 2 GPUs"]
+    assert offers(client, form, "run", "ALICE lan") == ["lane · Pending · Alice · 2 GPUs"]
+    assert offers(client, form, "run", "lan") == ["lane · Pending · Alice · 2 GPUs", "lan"]
+    assert offers(client, form, "run", "nothing like it") == []
+
+
+def test_what_can_be_a_value_is_offered(client: CommandClient) -> None:
+    form = opened(client, "/train submit")
+    assert offers(client, form, "pvc", "fast:100Gi:/scratch") == ["fast:100Gi:/scratch"]
+    assert offers(client, form, "pvc", "fast:lots:/scratch") == []
+    assert offers(client, form, "pvc", "ghp_" + "a1B2" * 9) == []
+
+
+def test_options_are_for_members_alone(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/train submit lane --image ghcr.io/acme/train:7 --gpus 2")
+    form = opened(client, "/train stop")
+    reply = used(client, form, "options", BOB, field_name="run")
+    assert reply.options == ()
+    assert as_text(reply).splitlines()[0] == "You are not a member of team-a."
+    assert used(client, form, "form-change", BOB, fields={"run": "lane"}).form is None
+
+
+def test_fields_come_and_go_with_the_kind(client: CommandClient) -> None:
+    form = opened(client, "/train submit --kind mpi --nodes 2")
+    assert {"nodes", "processes", "launcher"} <= {each.name for each in form.fields}
+    changed = used(client, form, "form-change", fields=RUN | {"kind": "job", "nodes": "2"}).form
+    assert changed is not None
+    assert {"nodes", "processes"}.isdisjoint(each.name for each in changed.fields)
+    assert foreseen(changed)[0].startswith("It would use 2 GPUs, ")
+
+
+def test_fields_that_went_are_not_sent(client: CommandClient) -> None:
+    form = opened(client, "/train submit")
+    said = as_text(sent(client, form, RUN | {"kind": "job", "nodes": "3"}))
+    assert said.startswith("Submitted run `lane` with 2 GPUs")
+
+
+def foreseen(form: Form) -> list[str]:
+    """What the form says would happen."""
+    return as_text(Reply(tuple(form.foreseen))).splitlines()
+
+
+def test_a_form_says_what_would_be_refused(client: CommandClient) -> None:
+    form = opened(client, "/train submit")
+    changed = used(client, form, "form-change", fields=RUN | {"gpus": "900"}).form
+    assert changed is not None
+    assert foreseen(changed)[0].startswith("900 GPUs exceed the limit of team-a for one run: ")
+
+
+def test_looking_at_a_form_starts_nothing(client: CommandClient) -> None:
+    form = opened(client, "/train submit")
+    used(client, form, "form-change", fields=RUN)
+    assert "lane" not in client.says(ALICE, TEAM_A, "/train list")
 
 
 @pytest.mark.parametrize(

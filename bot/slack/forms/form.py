@@ -14,18 +14,39 @@ MORE = "more-options"
 
 
 class FieldKind(StrEnum):
-    """How a field is filled in: a line, several lines, one or more of the options, or a tick."""
+    """How a field is filled in: a line, several lines, one or more of the options, or a tick.
+
+    One or more can also be searched for: the options are asked for while the person types.
+    """
 
     LINE = "line"
     LINES = "lines"
     CHOICE = "choice"
     CHOICES = "choices"
+    SEARCH = "search"
+    SEARCHES = "searches"
     TICK = "tick"
 
 
 @dataclass(frozen=True)
+class Option:
+    """Something to choose: the value, and the text that people see (default: the value)."""
+
+    value: str
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What people see."""
+        return self.text or self.value
+
+
+@dataclass(frozen=True)
 class Field:
-    """One field; `name` is the parameter's, `initial` what it holds, a line for each value."""
+    """One field; `name` is the parameter's, `initial` what it holds, a line for each value.
+
+    The form is made again each time that a `watched` field changes.
+    """
 
     name: str
     label: str
@@ -35,6 +56,7 @@ class Field:
     options: tuple[str, ...] = ()
     initial: str = ""
     is_optional: bool = True
+    is_watched: bool = False
 
 
 class FormPlace(msgspec.Struct, frozen=True):
@@ -63,13 +85,14 @@ def place_of(text: str) -> FormPlace | None:
 
 @dataclass(frozen=True)
 class Form:
-    """A form as it is opened."""
+    """A form as it is opened: `lines` stand above its fields, `foreseen` below them."""
 
     title: str
     submit: str
     place: FormPlace
     fields: Sequence[Field]
     lines: Sequence[Markup] = ()
+    foreseen: Sequence[Markup] = ()
 
 
 class FieldsError(UserError):

@@ -1,11 +1,12 @@
 """A form as a view of Slack, within Slack's limits, and the fields of one that was sent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from bot.slack.forms.form import Field, FieldKind, Form
+from bot.slack.forms.form import Field, FieldKind, Form, Option
+from bot.slack.markup import Markup
 from bot.slack.shortening import cut
 
 CALLBACK = "form"
@@ -14,6 +15,7 @@ _TITLE = _SUBMIT = 24
 _LABEL = _HINT = 2_000
 _PLACEHOLDER = 150
 _OPTION = 75
+_VALUE = 150
 _OPTIONS = 100
 _LONGEST = 3_000
 _SECTION = 3_000
@@ -25,7 +27,8 @@ View = dict[str, Any]
 def view_of(form: Form) -> View:
     """The view; fields beyond Slack's 100 blocks are left out."""
     lines = [_section(line) for line in form.lines]
-    fields = [_input(each) for each in form.fields]
+    foreseen = [_section(line) for line in form.foreseen]
+    fields = [_input(each) for each in form.fields][: _BLOCKS - len(lines) - len(foreseen)]
     return {
         "type": "modal",
         "callback_id": CALLBACK,
@@ -33,7 +36,7 @@ def view_of(form: Form) -> View:
         "title": _plain(form.title, _TITLE),
         "submit": _plain(form.submit, _SUBMIT),
         "close": _plain("Cancel", _SUBMIT),
-        "blocks": [*lines, *fields][:_BLOCKS],
+        "blocks": [*lines, *fields, *foreseen],
     }
 
 
@@ -45,6 +48,22 @@ def filled(view: Mapping[str, Any]) -> dict[str, str]:
         for block, elements in values.items()
         for element in elements.values()
     }
+
+
+def notice_of(title: str, lines: Sequence[Markup]) -> View:
+    """A view that only says something."""
+    return {
+        "type": "modal",
+        "title": _plain(title, _TITLE),
+        "close": _plain("Close", _SUBMIT),
+        "blocks": [_section(line) for line in lines][:_BLOCKS],
+    }
+
+
+def options_of(options: Sequence[Option]) -> list[View]:
+    """The options of a search as Slack takes them; those that are too long for it are left out."""
+    fit = [each for each in options if len(each.value) <= _VALUE]
+    return [_choice(each.value, each.shown) for each in fit[:_OPTIONS]]
 
 
 def _texts(element: Mapping[str, Any]) -> list[str]:
@@ -63,6 +82,8 @@ def _input(field: Field) -> View:
         "optional": field.is_optional,
         "element": _ELEMENTS[field.kind](field),
     }
+    if field.is_watched:
+        block["dispatch_action"] = True
     return {**block, "hint": _plain(field.hint, _HINT)} if field.hint else block
 
 
@@ -77,6 +98,8 @@ def _text(field: Field) -> View:
         element["placeholder"] = _plain(field.example, _PLACEHOLDER)
     if field.initial:
         element["initial_value"] = field.initial[:_LONGEST]
+    if field.is_watched:
+        element["dispatch_action_config"] = {"trigger_actions_on": ["on_character_entered"]}
     return element
 
 
@@ -88,6 +111,20 @@ def _select(field: Field) -> View:
     }
     if field.initial in field.options:
         element["initial_option"] = _option(field.initial)
+    return element
+
+
+def _search(field: Field) -> View:
+    several = field.kind is FieldKind.SEARCHES
+    element: View = {
+        "type": "multi_external_select" if several else "external_select",
+        "action_id": _ACTION,
+        "min_query_length": 0,
+        "placeholder": _plain(f"Choose or type, for example {field.example}", _PLACEHOLDER),
+    }
+    chosen = [_option(each) for each in field.initial.splitlines() if len(each) <= _VALUE]
+    if chosen:
+        element |= {"initial_options": chosen} if several else {"initial_option": chosen[0]}
     return element
 
 
@@ -107,12 +144,18 @@ _ELEMENTS = {
     FieldKind.LINES: _text,
     FieldKind.CHOICE: _select,
     FieldKind.CHOICES: _boxes,
+    FieldKind.SEARCH: _search,
+    FieldKind.SEARCHES: _search,
     FieldKind.TICK: _boxes,
 }
 
 
 def _option(word: str) -> View:
-    return {"text": _plain(word, _OPTION), "value": word}
+    return _choice(word, word)
+
+
+def _choice(value: str, text: str) -> View:
+    return {"text": _plain(text, _OPTION), "value": value}
 
 
 def _plain(text: str, most: int) -> View:

@@ -7,11 +7,12 @@ docs/commands.md.
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
+from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import ClusterName, TeamName, Text, ValueType
 
 Handler = TypeVar("Handler", bound=Callable[..., Reply])
@@ -39,8 +40,7 @@ class VerbTraits(TypedDict, total=False):
     keywords are in `writing`. `into` is a dataclass for the values of a verb with many options.
     A verb with `team` has the option `--team` with that help: its caller acts for the named team,
     or for that of the channel. A handler that needs the name as typed has a parameter `team`.
-    `form` names the options that the verb's form has fields for (default: all); the others are
-    written into one field.
+    `form` says what the verb's form shows (default: a field for each parameter).
     The answer of a verb that `shares` has a button that posts it for everyone in the channel.
     A verb with `cluster` has the option `--cluster` with that help: its handler's `cluster` is the
     name as typed, or None.
@@ -52,7 +52,7 @@ class VerbTraits(TypedDict, total=False):
     repeats: bool
     writing: tuple[str, ...]
     shares: bool
-    form: tuple[str, ...]
+    form: FormPlan
     into: type
     team: str
     cluster: str
@@ -156,7 +156,7 @@ class Verb:
     repeats: bool = False
     writing: tuple[str, ...] = ()
     shares: bool = False
-    form: tuple[str, ...] = ()
+    form: FormPlan = field(default_factory=FormPlan)
     into: type | None = None
     team: str = ""
     cluster: str = ""

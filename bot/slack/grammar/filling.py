@@ -1,7 +1,8 @@
 """The form of a verb, from its declaration, and the command that a filled form spells."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bot.slack.forms.form import MORE, Field, FieldKind, FieldsError
 from bot.slack.grammar.choices import SomeOf
@@ -15,32 +16,57 @@ YES = "yes"
 """The option of a field for a flag."""
 
 _MOST_BOXES = 10
+_SEARCHES = {FieldKind.SEARCH, FieldKind.SEARCHES}
 _SPELLED = {
     "anf": "ANF", "cpu": "CPU", "csv": "CSV", "dm": "DM", "efa": "EFA", "gpu": "GPU",
     "gpus": "GPUs", "json": "JSON", "mibps": "MiB/s", "pvc": "PVC",
 }  # fmt: skip
 
 
-def fields_of(
-    verb: Verb, typed: Mapping[str, Sequence[str]], defaults: Mapping[str, str]
-) -> list[Field]:
-    """The fields of the verb's form, with what was typed.
+@dataclass(frozen=True)
+class FormFacts:
+    """What a form shows beyond what its verb declares.
 
-    `defaults` says what holds where a field stays empty, by parameter. Options that the form has no
-    field for are written into one field, as in a command.
+    `initials` is what the fields hold, by their names. `applying` are the dependent parameters that
+    apply, and of `team` and `cluster` those that matter here. The person `is_undecided` if they
+    have to say for which team. `searched` are the kinds of value with options to search for.
+    `defaults` says what holds where a field stays empty, by parameter.
     """
-    fields = [_field(each, typed, defaults) for each in verb.parameters if _is_shown(verb, each)]
-    hidden = [each for each in verb.parameters if not _is_shown(verb, each)]
-    if not hidden:
+
+    initials: Mapping[str, str] = field(default_factory=dict)
+    applying: Collection[str] = ()
+    is_undecided: bool = False
+    searched: Collection[type] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+
+def initials_of(
+    verb: Verb, typed: Mapping[str, Sequence[str]], applying: Collection[str]
+) -> dict[str, str]:
+    """What the fields hold that show what was typed; what has no field is in one for all these."""
+    shown = set(_shown(verb, applying))
+    texts = {p.name: _initial(p, typed[p.name]) for p in shown if p.name in typed}
+    others = [p for p in verb.parameters if p not in shown]
+    more = " ".join(word for p in others for word in _words(p, typed.get(p.name)))
+    return {**texts, **({MORE: more} if more else {})}
+
+
+def fields_of(verb: Verb, facts: FormFacts) -> list[Field]:
+    """The fields of the verb's form."""
+    shown = _shown(verb, facts.applying)
+    fields = [_field(verb, each, facts) for each in shown]
+    absent = {*verb.form.dependent, *_shared(verb)}
+    others = [p for p in verb.parameters if p not in shown and p.name not in absent]
+    if not others:
         return fields
-    names = ", ".join(each.dashed for each in hidden)
+    names = ", ".join(each.dashed for each in others)
     more = Field(
         MORE,
         "More options",
         FieldKind.LINES,
         hint=f"As in a command: {names}",
-        example=next(f"{each.dashed} {each.kind.example}" for each in hidden),
-        initial=" ".join(word for each in hidden for word in _words(each, typed.get(each.name))),
+        example=next(f"{each.dashed} {each.kind.example}" for each in others),
+        initial=facts.initials.get(MORE, ""),
     )
     return [*fields, more]
 
@@ -63,32 +89,50 @@ def spelled(verb: Verb, texts: Mapping[str, str]) -> str:
     return " ".join(filter(None, (*words, more, rest and f"-- {rest}")))
 
 
-def _is_shown(verb: Verb, parameter: Parameter) -> bool:
-    is_chosen = not verb.form or parameter.name in verb.form
-    return is_chosen or parameter.required or not parameter.dashed
+def _shown(verb: Verb, applying: Collection[str]) -> list[Parameter]:
+    """The parameters that have fields, in the order of the plan; required ones come first."""
+    plan = verb.form
+    absent = {*plan.dependent, *_shared(verb)} - {*applying}
+    chosen = plan.fields or [each.name for each in verb.parameters]
+    known = [each for each in verb.parameters if each.name not in absent]
+    found = [each for each in known if _has_field(each, [*chosen, *applying])]
+    place = {name: number for number, name in enumerate(plan.fields)}
+    first = [each for each in found if each.shape == "argument" or each.required]
+    last = [each for each in found if each.shape == "rest"]
+    between = [each for each in found if each not in first and each not in last]
+    return [*first, *sorted(between, key=lambda each: place.get(each.name, len(place))), *last]
 
 
-def _field(
-    parameter: Parameter, typed: Mapping[str, Sequence[str]], defaults: Mapping[str, str]
-) -> Field:
-    kind, options = _kind_of(parameter)
-    given = typed.get(parameter.name)
-    initial = _initial(parameter, given) if given is not None else ""
-    if given is None and kind is FieldKind.CHOICE:
-        initial = default_text(parameter)
+def _shared(verb: Verb) -> set[str]:
+    """The options that most verbs have and most people need not give."""
+    return {name for name, has in (("team", verb.team), ("cluster", verb.cluster)) if has}
+
+
+def _has_field(parameter: Parameter, chosen: Collection[str]) -> bool:
+    return parameter.name in chosen or parameter.required or not parameter.dashed
+
+
+def _field(verb: Verb, parameter: Parameter, facts: FormFacts) -> Field:
+    kind, options = _kind_of(parameter, facts.searched)
+    default = facts.defaults.get(parameter.name) or default_text(parameter)
+    is_team = parameter.name == "team" and bool(verb.team)
+    initial = facts.initials.get(parameter.name)
+    if initial is None:
+        initial = default_text(parameter) if kind is FieldKind.CHOICE else ""
     return Field(
         parameter.name,
         _label(parameter),
         kind,
-        hint=_hint(parameter, defaults.get(parameter.name) or default_text(parameter)),
+        hint=_hint(parameter, default, is_searched=kind in _SEARCHES),
         example="" if parameter.shape in {"flag", "rest"} else parameter.kind.example,
         options=options,
         initial=initial,
-        is_optional=not parameter.required,
+        is_optional=not (parameter.required or (is_team and facts.is_undecided)),
+        is_watched=is_team or parameter.name in verb.form.watched,
     )
 
 
-def _kind_of(parameter: Parameter) -> tuple[FieldKind, tuple[str, ...]]:
+def _kind_of(parameter: Parameter, searched: Collection[type]) -> tuple[FieldKind, tuple[str, ...]]:
     kind = parameter.kind
     if parameter.shape == "flag":
         return FieldKind.TICK, (YES,)
@@ -96,6 +140,8 @@ def _kind_of(parameter: Parameter) -> tuple[FieldKind, tuple[str, ...]]:
         return FieldKind.CHOICE, kind.words
     if isinstance(kind, SomeOf) and len(kind.words) <= _MOST_BOXES:
         return FieldKind.CHOICES, kind.words
+    if type(kind) in searched:
+        return FieldKind.SEARCHES if parameter.multiple else FieldKind.SEARCH, ()
     if parameter.multiple or parameter.shape == "rest":
         return FieldKind.LINES, ()
     return FieldKind.LINE, ()
@@ -117,9 +163,9 @@ def _label(parameter: Parameter) -> str:
     return label[:1].upper() + label[1:]
 
 
-def _hint(parameter: Parameter, default: str) -> str:
+def _hint(parameter: Parameter, default: str, *, is_searched: bool) -> str:
     """What it is for, how to write several, and the default unless the help names one."""
-    several = "One on each line." if parameter.multiple else ""
+    several = "One on each line." if parameter.multiple and not is_searched else ""
     named = default and "default" not in parameter.help
     assumed = f"Default: {default}." if named else ""
     return " ".join(filter(None, (f"{parameter.help}.", several, assumed)))

@@ -1,8 +1,10 @@
 """Answers that follow an acknowledgement: delivered from a bounded pool, lost without harm."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 
 import structlog
 
@@ -26,10 +28,32 @@ log = structlog.get_logger()
 
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
+_MOST_FORMS = 1_000
 _NOT_SHARED = sentence(
     "This may not have been shared. If it is not in the channel, click Share again."
 )
 _BUSY = sentence("Too many requests are in progress. Try again in a moment.")
+
+
+class _FormChanges:
+    """The newest change of each open form, so that no older one is shown after it."""
+
+    def __init__(self) -> None:
+        self._newest: OrderedDict[str, float] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, view_id: str, received: float) -> None:
+        """Notes a change."""
+        with self._lock:
+            self._newest[view_id] = max(received, self._newest.get(view_id, received))
+            self._newest.move_to_end(view_id)
+            if len(self._newest) > _MOST_FORMS:
+                self._newest.popitem(last=False)
+
+    def is_newest(self, view_id: str, received: float) -> bool:
+        """Whether no newer change is known."""
+        with self._lock:
+            return received >= self._newest.get(view_id, received)
 
 
 class Answers:
@@ -40,6 +64,7 @@ class Answers:
         self._workers = Workers("answer", workers, limit_seconds=_LONGEST_ANSWER_SECONDS)
         self.threads = self._workers.threads
         self._pool = BoundedPool(self._workers, most=most)
+        self._changes = _FormChanges()
 
     def start(self) -> None:
         """Begins to bring answers."""
@@ -74,6 +99,23 @@ class Answers:
             # Slack gives three seconds, and takes a trigger once.
             log.warning("a form could not be opened", error=error.message)
             self._deliver(incoming, reply)
+
+    def update_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
+        """Shows the reply's form in place of the one that was changed."""
+        form = reply.form
+        if form is not None:
+            self._changes.note(incoming.view_id, incoming.received)
+            self._follow(arrival, lambda: self._update(incoming, form))
+
+    def _update(self, incoming: Incoming, form: Form) -> None:
+        # Slack's hash would refuse the later of two changes that come in quick succession.
+        if not self._changes.is_newest(incoming.view_id, incoming.received):
+            return
+        try:
+            self._client.update_view(incoming.view_id, view_of(form))
+        except ChatError as error:
+            # Most likely it was closed; else the next change brings another update.
+            log.info("a form was not updated", error=error.message)
 
     def promise(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> Reply:
         """The reply; what it looks up follows later, or it says that the bot is too busy."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from bot.slack.card import Reply
@@ -34,16 +34,18 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Incoming:
-    """One command, mention, click or filled form of a person.
+    """One command, mention, click, or use of a form, of a person.
 
     `command` is the slash name without slash, or a button's action; `words` what follows the
-    name or the mention. Of a form `words` is the verb, and `fields` what its fields hold.
+    name or the mention. Of a form `words` is the verb, `fields` what its fields hold, and
+    `view_id` its id. It was sent (`form`), a field was changed (`form-change`), or the options of
+    the field `field_name` are asked for (`options`), with what was typed there as `value`.
     `delivery` is what a second delivery of the same has in common (trigger or event id),
     `doubted` says that Slack itself calls this a repeated delivery. `message_ts` is the message
     that was clicked or that mentions us; `received` is a `time.monotonic()` moment.
     """
 
-    kind: Literal["command", "button", "mention", "form"]
+    kind: Literal["command", "button", "mention", "form", "form-change", "options"]
     workspace_id: str
     person: str
     channel: str
@@ -58,6 +60,8 @@ class Incoming:
     received: float
     doubted: bool
     fields: Mapping[str, str] = field(default_factory=dict)
+    field_name: str = ""
+    view_id: str = ""
 
 
 class Dispatcher(Protocol):
@@ -121,12 +125,32 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
 
 def form_from(payload: Payload, arrival: Arrival) -> Incoming | None:
     """A filled form that was sent; None for a view that is no form of ours."""
-    view = payload["view"]
+    return _of_form("form", payload, arrival)
+
+
+def form_change_from(payload: Payload, arrival: Arrival) -> Incoming | None:
+    """A changed field of an open form; None for a view that is no form of ours."""
+    return _of_form("form-change", payload, arrival)
+
+
+def options_from(payload: Payload, arrival: Arrival) -> Incoming | None:
+    """The options of a field of a form, asked for; None for what is no form of ours."""
+    found = _of_form("options", payload, arrival)
+    name, typed = str(payload.get("block_id", "")), str(payload.get("value") or "")
+    return found and replace(found, field_name=name, value=typed)
+
+
+def _of_form(
+    kind: Literal["form", "form-change", "options"], payload: Payload, arrival: Arrival
+) -> Incoming | None:
+    view = payload.get("view") or {}
     place = place_of(view.get("private_metadata", ""))
     if view.get("callback_id") != CALLBACK or place is None:
         return None
+    # Slack gives no trigger with a request for options.
+    trigger = payload.get("trigger_id")
     return Incoming(
-        kind="form",
+        kind=kind,
         workspace_id=payload["user"].get("team_id") or payload["team"]["id"],
         person=payload["user"]["id"],
         channel=place.channel,
@@ -134,13 +158,14 @@ def form_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         words=place.verb,
         command=place.command,
         value="",
-        delivery=payload["trigger_id"],
-        trigger_id=payload["trigger_id"],
+        delivery=trigger or "",
+        trigger_id=trigger,
         response_url=None,
         message_ts=None,
         received=arrival.received,
         doubted=arrival.doubted,
         fields=filled(view),
+        view_id=str(view.get("id", "")),
     )
 
 

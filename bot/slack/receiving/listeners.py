@@ -16,9 +16,11 @@ from bot.slack.receiving.incoming import (
     Arrival,
     button_from,
     command_from,
+    form_change_from,
     form_from,
     is_our_arrival,
     mention_from,
+    options_from,
 )
 
 ARRIVAL = "arrival"
@@ -53,7 +55,8 @@ class Commands(Middleware):
 
 def _button(body: Body, context: BoltContext, ack: Ack) -> None:
     arrival: Arrival = context[ARRIVAL]
-    arrival.incoming = button_from(body, arrival)
+    is_on_form = (body.get("view") or {}).get("type") == "modal"
+    arrival.incoming = (form_change_from if is_on_form else button_from)(body, arrival)
     ack()
 
 
@@ -61,6 +64,12 @@ def _form(body: Body, context: BoltContext, ack: Ack) -> None:
     arrival: Arrival = context[ARRIVAL]
     arrival.incoming = form_from(body, arrival)
     ack()
+
+
+def _options(body: Body, context: BoltContext, ack: Ack) -> None:
+    arrival: Arrival = context[ARRIVAL]
+    arrival.incoming = options_from(body, arrival)
+    ack(options=[])
 
 
 def _event(body: Body, context: BoltContext, ack: Ack) -> None:
@@ -98,6 +107,7 @@ def bolt_app(
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
     app.view_submission(re.compile(""))(_form)
+    app.options(re.compile(""))(_options)
     _hear_of_channels(app, channel_changed, bot_joined)
     app.event(re.compile(""))(_event)
     return app

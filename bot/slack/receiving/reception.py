@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from slack_bolt import App, BoltRequest, BoltResponse
@@ -9,6 +10,7 @@ from slack_bolt import App, BoltRequest, BoltResponse
 from bot.slack import metrics
 from bot.slack.blocks import encoded
 from bot.slack.card import Reply
+from bot.slack.forms.view import options_of
 from bot.slack.receiving.answers import Answers, draft_of
 from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.receiving.listeners import ARRIVAL
@@ -51,7 +53,11 @@ class RequestReceiver:
             metrics.REDELIVERIES.inc()
         reply = self._dispatcher.answer(incoming) or Reply()
         reply = self._answers.promise(incoming, reply, arrival)
-        if reply.form is not None and self._answers.open_form(incoming, reply, arrival):
+        if incoming.kind == "options":
+            response = _json({"options": options_of(reply.options)})
+        elif incoming.kind == "form-change":
+            self._answers.update_form(incoming, reply, arrival)
+        elif reply.form is not None and self._answers.open_form(incoming, reply, arrival):
             response = BoltResponse(status=200)
         elif incoming.kind == "command":
             response = _told(incoming, reply)
@@ -68,7 +74,10 @@ def _told(incoming: Incoming, reply: Reply) -> BoltResponse:
     draft = draft_of(incoming, reply)
     if not draft.text:
         return BoltResponse(status=200)
-    said = {"response_type": "ephemeral", **draft.as_json()}
+    return _json({"response_type": "ephemeral", **draft.as_json()})
+
+
+def _json(said: dict[str, Any]) -> BoltResponse:
     # Bolt takes a dictionary, too, but its encoder takes ten times as long.
     return BoltResponse(status=200, body=encoded(said).decode(), headers={"content-type": _JSON})
 
@@ -78,5 +87,4 @@ def _beside_fields(incoming: Incoming, reply: Reply) -> BoltResponse:
     whole = " ".join(as_text(Reply(reply.lines)).split("\n"))
     known = {name: said for name, said in reply.errors.items() if name in incoming.fields}
     errors = known or {next(iter(incoming.fields), ""): whole}
-    said = {"response_action": "errors", "errors": errors}
-    return BoltResponse(status=200, body=encoded(said).decode(), headers={"content-type": _JSON})
+    return _json({"response_action": "errors", "errors": errors})

@@ -21,7 +21,7 @@ from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.submission.new_run import Submitted
 from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Run, RunPhase
-from bot.training.wording import gpus, state_words
+from bot.training.wording import amounts_of, gpus, state_words
 
 FRESH_SECONDS = 30.0
 _HEADER = ("Run", "State", "GPUs", "By", "Age")
@@ -99,11 +99,7 @@ def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
 def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
     """The answer to a submission; `undo` is the command that stops the run."""
     spec = run.spec
-    shm = f" (including {spec.shm} of /dev/shm)" if spec.shm_bytes else ""
-    sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
-    amounts = f"{gpus(spec.gpus)}{sort}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
-    if spec.nodes > 1:
-        amounts = f"{spec.nodes} nodes, each with {amounts}"
+    amounts = amounts_of(spec)
     volumes = zip(mounts_of(run.root_name, spec)[len(spec.mounts) :], spec.volumes, strict=True)
     return (
         join("Submitted run ", code(run.reference), plain(f" with {amounts}, for {run.team}.")),

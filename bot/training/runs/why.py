@@ -9,7 +9,7 @@ from bot.quotas import Figures, Queue, Queues
 from bot.quotas.engines.engine import EngineTerms
 from bot.quotas.engines.standing import AdmissionState, Blocked, Cause
 from bot.slack.markup import FormatCommand
-from bot.training.expecting import capacity, expected_start, releases, room
+from bot.training.expecting import capacity, expected_start, figures_for, releases, room
 from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
@@ -84,7 +84,7 @@ def explain(run: Run, standing: AdmissionState | None, asking: Asking, gpus_ahea
     if queue is None:
         return Why(words.lost(run.queue, run.namespace), "A platform admin has to check the queue.")
     spec = spec_of(run)
-    own, pool = _figures(asking.queues, queue, spec.gpu_type)
+    own, pool = figures_for(asking.queues, queue, spec.gpu_type)
     situation = _Situation(run, spec, said, queue, asking, own, pool, gpus_ahead)
     if words.unchangeable:
         # What a namespace has counts pods that wait, too, and more of it gives nobody a node.
@@ -110,17 +110,6 @@ def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dic
         if queue is not None:
             found[queue.name] = team
     return found
-
-
-def _figures(
-    queues: Queues, queue: Queue, gpu_type: str | None
-) -> tuple[Figures | None, tuple[Figures, ...]]:
-    """The requested flavor, else the one with the most capacity; and all queues that share it."""
-    asked = [each for each in queue.figures if each.flavor == gpu_type]
-    known = [(each, queues.pool(each)) for each in asked or queue.figures]
-    if not known:
-        return None, ()
-    return max(known, key=lambda pair: capacity(*pair))
 
 
 def _quota(now: _Situation) -> Why:

@@ -255,3 +255,82 @@ def test_home_tab_that_is_off_is_refused(slack: Served) -> None:
     slack.workspace.app = replace(slack.workspace.app, has_home=False)
     home = {"type": "home", "blocks": [{"type": "divider"}]}
     assert refused(slack, "views.publish", user_id=ALICE, view=home) == "not_enabled"
+
+
+def searching(slack: Served, answers: dict[str, Any], got: list[Payload]) -> App:
+    """An app whose form has a field to search in; it answers each search from `answers`."""
+    app = bolt_app(slack)
+    block = {
+        "type": "input",
+        "block_id": "run",
+        "dispatch_action": True,
+        "label": {"type": "plain_text", "text": "Run"},
+        "element": {"type": "external_select", "action_id": "pick", "min_query_length": 0},
+    }
+
+    @app.command("/train")
+    def train(ack: Ack, command: Payload, client: WebClient) -> None:
+        client.views_open(trigger_id=command["trigger_id"], view=form(blocks=[block]))
+        ack()
+
+    @app.options("pick")
+    def search(ack: Ack, payload: Payload) -> None:
+        ack(**answers.get(payload["value"], {"options": []}))
+
+    @app.action("pick")
+    def picked(ack: Ack, body: Payload) -> None:
+        got.append(body)
+        ack()
+
+    return app
+
+
+def option(value: str) -> Payload:
+    return {"text": {"type": "plain_text", "text": f"{value} · running"}, "value": value}
+
+
+def test_a_search_offers_what_the_bot_knows(slack: Served) -> None:
+    got: list[Payload] = []
+    with over_http(slack, searching(slack, {"la": {"options": [option("lane")]}}, got)):
+        view, workspace = opened(slack), slack.workspace
+        assert slack.act(workspace.search_options(ALICE, view, "Run", "la")) == [option("lane")]
+        slack.act(workspace.change_field(ALICE, view, "run", "lane"))
+    (body,) = got
+    assert [each["selected_option"] for each in body["actions"]] == [option("lane")]
+    assert body["view"]["state"]["values"] == {
+        "run": {"pick": {"type": "external_select", "selected_option": option("lane")}}
+    }
+    assert "channel" not in body
+
+
+def test_what_was_not_offered_cannot_be_chosen(slack: Served) -> None:
+    with over_http(slack, searching(slack, {}, [])):
+        view = opened(slack)
+        with pytest.raises(PersonError, match="Run: no option lane"):
+            slack.act(slack.workspace.submit_view(ALICE, view, {"run": "lane"}))
+
+
+@pytest.mark.parametrize(
+    "answer", [{"options": [option("v" * 151)]}, {"options": [option("v")] * 101}]
+)
+def test_options_beyond_slacks_limits_are_refused(slack: Served, answer: Payload) -> None:
+    with over_http(slack, searching(slack, {"la": answer}, [])):
+        view = opened(slack)
+        with pytest.raises(PersonError, match="the options could not be loaded"):
+            slack.act(slack.workspace.search_options(ALICE, view, "run", "la"))
+
+
+def test_a_choice_stays_until_the_form_is_sent(slack: Served) -> None:
+    sent: list[Payload] = []
+    app = searching(slack, {"lane": {"options": [option("lane")]}}, [])
+
+    @app.view("submit")
+    def submitted(ack: Ack, view: Payload) -> None:
+        sent.append(view["state"]["values"]["run"]["pick"]["selected_option"])
+        ack()
+
+    with over_http(slack, app):
+        view, workspace = opened(slack), slack.workspace
+        slack.act(workspace.change_field(ALICE, view, "run", "lane"))
+        assert slack.act(workspace.submit_view(ALICE, view, {})) == {}
+    assert sent == [option("lane")]

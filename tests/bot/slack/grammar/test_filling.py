@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.slack.forms.form import MORE, FieldsError
-from bot.slack.grammar.filling import fields_of, spelled
+from bot.slack.grammar.filling import FormFacts, fields_of, initials_of, spelled
 from bot.slack.grammar.registry import IncompleteError, Parsed, Registry
 from handlers.declared import COMMANDS
 
@@ -71,7 +71,8 @@ def test_a_field_says_what_does_not_fit(fields: dict[str, str], errors: dict[str
 def test_what_was_typed_stands_in_the_form() -> None:
     with pytest.raises(IncompleteError) as caught:
         REGISTRY.parse("train", "submit --gpus 2 --pvc a:/a --pvc b:/b --shm 8Gi -- sh -c 'a b'")
-    fields = fields_of(SUBMIT, caught.value.typed, {})
+    initials = initials_of(SUBMIT, caught.value.typed, {"nodes"})
+    fields = fields_of(SUBMIT, FormFacts(initials=initials, applying={"nodes"}))
     assert {each.name: each.initial for each in fields if each.initial} == {
         "gpus": "2",
         "pvc": "a:/a\nb:/b",
