@@ -37,6 +37,7 @@ from bot.training.service import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
 from handlers.options import OPTIONS
+from handlers.shortcuts import SHORTCUTS
 from handlers.threads import OBJECTS
 from jobs.declared import JOBS
 from jobs.timetable import Timetable
@@ -52,7 +53,8 @@ def version() -> str:
 
 def commands(prefix: str = "") -> Registry:
     """Every declared command, under the names that `prefix` gives them: qm for /qm-train."""
-    return Registry(COMMANDS, prefix=f"{prefix.rstrip('-')}-" if prefix else "")
+    lead = f"{prefix.rstrip('-')}-" if prefix else ""
+    return Registry(COMMANDS, prefix=lead, shortcuts=SHORTCUTS)
 
 
 def migrate(path: Path) -> None:

@@ -33,6 +33,7 @@ from bot.commands.repeating import (
     which_team,
     with_share,
 )
+from bot.commands.shortcuts import ShortcutRequests
 from bot.commands.threads import FindObject, ThreadCommands
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
@@ -75,6 +76,7 @@ class CommandDispatcher:
     ) -> None:
         self._threads = ThreadCommands(registry, services.access, objects)
         self._forms = FormRequests(registry, self._entered, options)
+        self._shortcuts = ShortcutRequests(registry, self._forms, self._threads, self._entered)
         self._database = database
         self._clock = clock
         self._registry = registry
@@ -109,6 +111,13 @@ class CommandDispatcher:
             refuse_secrets(incoming)
             seen = self._forms.options if incoming.kind == "options" else self._forms.changed
             return self._database.read(partial(seen, incoming=incoming))
+        if incoming.kind == "shortcut":
+            work = partial(self._shortcuts.answer, incoming=incoming)
+            with refusals_counted():
+                found = self._database.read(work)
+            if isinstance(found, Reply):
+                return found
+            incoming = found
         with refusals_counted():
             whole = self._sent(self._in_thread(incoming))
             try:

@@ -54,7 +54,7 @@ class ThreadCommands:
             UsageError: the first word is neither a command nor a verb for the thread's object.
             NotAllowedError: the person may not use the bot here, so they are told no names.
         """
-        found = self._found(session, incoming)
+        found = self.object_at(session, incoming.channel, incoming.thread_ts or "")
         if found is None:
             return incoming.words
         self._access.caller(session, incoming.person, incoming.channel)
@@ -69,10 +69,15 @@ class ThreadCommands:
             return incoming.words
         raise self._unknown(word, found)
 
-    def _found(self, session: Session, incoming: Incoming) -> ThreadObject | None:
-        subject = messages.subject_at(session, incoming.channel, incoming.thread_ts or "")
+    def object_at(self, session: Session, channel: str, ts: str) -> ThreadObject | None:
+        """The object of the card that is this message, None if it is no card of one."""
+        subject = messages.subject_at(session, channel, ts)
         find = self._objects.get(subject.kind) if subject else None
         return find(session, subject.id) if subject and find else None
+
+    def whole(self, found: ThreadObject, verb: Verb, channel: str) -> str:
+        """The words of a command with this verb about the object."""
+        return self._whole(found, verb, "", channel)
 
     def _whole(self, found: ThreadObject, verb: Verb, rest: str, channel: str) -> str:
         """With the object's name, unless the verb takes none or the words name another object."""

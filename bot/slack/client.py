@@ -210,6 +210,10 @@ class SlackClient:
         """Shows this in place of the form of that id, which keeps what its fields hold."""
         self._api.call("views.update", view_id=view_id, view=view)
 
+    def update_own_view(self, external_id: str, view: Block) -> None:
+        """Shows this in place of the view that was opened with an id of ours."""
+        self._api.call("views.update", external_id=external_id, view=view)
+
     def open_dm(self, person: str) -> str:
         """The channel of the direct messages with this person."""
         channel: str = self._api.call("conversations.open", users=person)["channel"]["id"]

@@ -9,6 +9,7 @@ from playground.slack.mrkdwn import entities, typed
 from playground.slack.people import BOT_USER, SLACKBOT, TEAM, Channel, Message
 from playground.slack.posting import Change, edit, post
 from playground.slack.state import State
+from playground.slack.touching import TROUBLE
 from playground.slack.transcript import Kind
 from playground.slack.triggers import ResponseUrl
 
@@ -55,6 +56,34 @@ def rewrite(state: State, user: str, message: Message, text: str) -> None:
     if message.user != user:
         raise PersonError(f"{state.name_of(user)} did not write this message")
     edit(state, message, Change(_addressed(state, place, text)))
+
+
+async def shortcut(state: State, user: str, name: str, message: Message | None = None) -> None:
+    """Uses a shortcut of the app, by its name: of a message, or of the other menu."""
+    kind = "message" if message else "global"
+    known = [each for each in state.app.shortcuts.values() if each["type"] == kind]
+    found = next((each for each in known if each["name"] == name), None)
+    if found is None or state.users[user].team_id != TEAM:
+        offered = ", ".join(each["name"] for each in known) or "none"
+        raise PersonError(f"there is no shortcut {name}; there is: {offered}")
+    place = state.channel(message.channel) if message else None
+    if message and message.ts not in {each.ts for each in state.visible(user, message.channel)}:
+        raise PersonError(f"{state.name_of(user)} does not see this message")
+    state.note(Kind.CLICKED, user, f"uses the shortcut {name}", place.id if place else "")
+    of = "message_action" if message else "shortcut"
+    payload = payloads.interaction(of, state.credentials.verification, state.users[user])
+    payload |= {
+        "callback_id": found["callback_id"],
+        "trigger_id": state.triggers.issue(user),
+        "action_ts": state.next_ts(),
+    }
+    if message and place:
+        url = state.response_urls.issue(user, place.id)
+        payload |= payloads.on_message(message, place) | {"response_url": state.base_url + url}
+    try:
+        await state.interact(payload)
+    except DeliveryError:
+        state.note(Kind.FAILED, user, TROUBLE, place.id if place else "")
 
 
 def open_home(state: State, user: str) -> None:

@@ -21,6 +21,7 @@ _EVENTS = {*EVENT_SCOPES, "app_home_opened"}
 _COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
 _MOST_COMMANDS, _DESCRIPTION, _USAGE_HINT = 50, 2_000, 1_000
 _NAME, _SUMMARY = 35, 140
+_MOST_SHORTCUTS, _SHORTCUT = 10, {"name": 24, "callback_id": 255, "description": 150}
 _ABOUT_LEAST, _ABOUT_MOST = 174, 4_000
 
 
@@ -35,6 +36,7 @@ class Installed:
     scopes: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
     commands: Mapping[str, bool] = field(default_factory=dict)  # name -> should_escape
+    shortcuts: Mapping[str, Json] = field(default_factory=dict)  # callback_id -> as declared
     has_interactivity: bool = False
     has_home: bool = False
     takes_messages: bool = False
@@ -60,6 +62,7 @@ def installed(manifest: Json) -> Installed:
         scopes=frozenset(_scopes(manifest)),
         events=frozenset(_events(manifest)),
         commands={each["command"]: each.get("should_escape", False) for each in _slash(manifest)},
+        shortcuts={each["callback_id"]: each for each in features.get("shortcuts", [])},
         has_interactivity=settings["interactivity"]["is_enabled"],
         has_home=home.get("home_tab_enabled", False),
         takes_messages=takes and not home.get("messages_tab_read_only_enabled", False),
@@ -90,6 +93,7 @@ def _faults(manifest: Json) -> Iterator[tuple[str, str]]:
         elif needed is not None and needed not in granted:
             yield pointer, f"{event} requires the scope {needed}"
     yield from _command_faults(_slash(manifest), granted)
+    yield from _shortcut_faults(manifest.get("features", {}).get("shortcuts", []), granted)
 
 
 def _about_faults(about: Json) -> Iterator[tuple[str, str]]:
@@ -115,3 +119,20 @@ def _command_faults(commands: list[Json], granted: set[str]) -> Iterator[tuple[s
             yield f"{pointer}/description", f"must have 1 to {_DESCRIPTION} characters"
         if len(command.get("usage_hint", "")) > _USAGE_HINT:
             yield f"{pointer}/usage_hint", f"must have at most {_USAGE_HINT} characters"
+
+
+def _shortcut_faults(shortcuts: list[Json], granted: set[str]) -> Iterator[tuple[str, str]]:
+    if shortcuts and "commands" not in granted:
+        yield "/features/shortcuts", "requires the scope commands"
+    if len(shortcuts) > _MOST_SHORTCUTS:
+        yield "/features/shortcuts", f"must have at most {_MOST_SHORTCUTS} entries"
+    ids = [each.get("callback_id", "") for each in shortcuts]
+    for number, shortcut in enumerate(shortcuts):
+        pointer = f"/features/shortcuts/{number}"
+        if ids.index(ids[number]) != number:
+            yield f"{pointer}/callback_id", f"{ids[number]} is there twice"
+        if shortcut.get("type") not in {"global", "message"}:
+            yield f"{pointer}/type", "must be global or message"
+        for key, most in _SHORTCUT.items():
+            if not 0 < len(shortcut.get(key, "")) <= most:
+                yield f"{pointer}/{key}", f"must have 1 to {most} characters"

@@ -86,6 +86,15 @@ def in_message(message: Message, channel: Channel) -> Json:
     return place if message.viewer else {**place, "message": message.as_json(metadata=False)}
 
 
+def on_message(message: Message, channel: Channel) -> Json:
+    """The message whose shortcut was used."""
+    return {
+        "message_ts": message.ts,
+        "channel": {"id": channel.id, "name": "directmessage" if channel.im_with else channel.name},
+        "message": message.as_json(metadata=False),
+    }
+
+
 def in_view(view: View) -> Json:
     """Where a click in a form or Home tab came from."""
     return {"container": {"type": "view", "view_id": view.id}, "view": view.as_json()}

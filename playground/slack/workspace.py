@@ -54,6 +54,10 @@ class Workspace(State):
         act = touching.Touch(user, control, confirm=confirm, option=option)
         return await touching.click(self, where, act)
 
+    async def shortcut(self, user: str, name: str, message: Message | None = None) -> None:
+        """A person uses a shortcut of the app, of a message or of the menu beside the text."""
+        await acting.shortcut(self, user, name, message)
+
     async def submit_view(self, user: str, view: View, values: Json) -> dict[str, str]:
         """A person fills a form (by block_id, action_id or label) and sends it; returns errors."""
         return await forms.submit_view(self, user, view, values)

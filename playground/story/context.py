@@ -27,8 +27,9 @@ class StoryContext:
         self.expectations = Expectations(world.slack)
 
     def channel(self, name: str) -> str:
-        """The id of #name."""
-        named = {f"#{c.name}": c.id for c in self.world.slack.channels.values() if not c.im_with}
+        """The id of #name, or of the direct messages with @name."""
+        channels = self.world.slack.channels.values()
+        named = {f"{'@' if c.im_with else '#'}{c.name}": c.id for c in channels}
         if name not in named:
             raise StoryError(f"there is no channel {name}{closest(name, named)}")
         return named[name]

@@ -55,13 +55,13 @@ class OpenForm:
     person: "Person"
     view: View
 
-    async def is_sent(self, **values: str) -> None:
+    async def is_sent(self, **values: str | list[str]) -> None:
         """Fills fields, by their names with `_` for `-`, and sends it; it must close."""
         errors = await self._send(values)
         if errors:
             self.person.story.fail(f"the form does not take {values}, but says: {errors}")
 
-    async def is_refused(self, *words: Words, **values: str) -> None:
+    async def is_refused(self, *words: Words, **values: str | list[str]) -> None:
         """Fills and sends it; it must stay open and say this beside its fields."""
         told = "\n".join((await self._send(values)).values())
         if not says_all(told, words):
@@ -92,7 +92,7 @@ class OpenForm:
             lambda: f"the form does not say {spelled(words)}, but: {text()}",
         )
 
-    async def _send(self, values: dict[str, str]) -> dict[str, str]:
+    async def _send(self, values: dict[str, str | list[str]]) -> dict[str, str]:
         slack = self.person.story.world.slack
         fields = {name.replace("_", "-"): value for name, value in values.items()}
         return await slack.submit_view(self.person.id, self.view, fields)
@@ -127,6 +127,12 @@ class Person:
         await self.story.bot_is_there()
         slack = self.story.world.slack
         return await slack.mention(self.id, slack.im(self.id).id, text)
+
+    async def uses(self, shortcut: str, card: Card | None = None) -> None:
+        """Uses a shortcut of a card's menu, or of the menu beside the text box."""
+        await self.story.bot_is_there()
+        message = card.message if card else None
+        await self.story.world.slack.shortcut(self.id, shortcut, message)
 
     async def clicks(self, card: Card, label: str, *, confirming: Words | None = None) -> None:
         """Clicks a button; one that asks first needs the words of its dialog to confirm."""

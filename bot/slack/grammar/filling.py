@@ -84,7 +84,7 @@ def spelled(verb: Verb, texts: Mapping[str, str]) -> str:
     for each in verb.parameters:
         if each.shape != "rest":
             words += _words(each, _values(each, texts.get(each.name, "")))
-    more = " ".join(texts.get(MORE, "").split("\n")).strip()
+    more = texts.get(MORE, "").strip()
     rest = texts.get(verb.rest.name, "").strip() if verb.rest else ""
     return " ".join(filter(None, (*words, more, rest and f"-- {rest}")))
 

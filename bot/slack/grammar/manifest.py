@@ -5,6 +5,7 @@ from typing import Any, Literal
 from bot.errors import LimitError
 from bot.slack.grammar.declarations import Command
 from bot.slack.grammar.registry import Registry
+from bot.slack.grammar.shortcuts import Shortcut
 from bot.slack.shortening import cut
 
 SCOPES = {
@@ -79,6 +80,7 @@ def manifest(
             },
             "bot_user": {"display_name": "Quartermaster", "always_online": True},
             "slash_commands": _slash_commands(registry, url),
+            "shortcuts": [_shortcut(each) for each in registry.shortcuts.values()],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
@@ -88,6 +90,15 @@ def manifest(
             "socket_mode_enabled": transport == "socket",
             "token_rotation_enabled": False,
         },
+    }
+
+
+def _shortcut(shortcut: Shortcut) -> dict[str, Any]:
+    return {
+        "name": shortcut.label,
+        "type": "message" if shortcut.on_card else "global",
+        "callback_id": shortcut.callback_id,
+        "description": shortcut.description,
     }
 
 

@@ -7,6 +7,7 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import HELP_WORDS, ButtonVerb, Command, DeclarationError, Verb
 from bot.slack.grammar.reading import MissingError, closest, read, shown
+from bot.slack.grammar.shortcuts import Shortcut
 from bot.slack.grammar.splitting import normalise, split
 
 
@@ -87,6 +88,7 @@ class Registry:
         prefix: str = "",
         umbrella: str = "qm",
         bot_name: str = "Quartermaster",
+        shortcuts: Iterable[Shortcut] = (),
     ) -> None:
         self.umbrella = umbrella
         under, mention = f"/{umbrella} ", f"@{bot_name} "
@@ -95,6 +97,7 @@ class Registry:
         self.mention = Spelling(mention, umbrella, mention)
         self.commands: dict[str, Command] = {}
         self._buttons: dict[str, ButtonVerb] = {}
+        self.shortcuts = {each.callback_id: each for each in shortcuts}
         for command in commands:
             self._add(command)
 
@@ -130,6 +133,17 @@ class Registry:
                 f"`{self.overview(self.slash)}` lists the commands you can use here.",
             )
         return declared
+
+    def shortcut(self, callback_id: str) -> tuple[Shortcut, Command, Verb]:
+        """The shortcut of that id, and the verb that it means; UsageError for an unknown one."""
+        found = self.shortcuts.get(callback_id)
+        if found is None:
+            raise UsageError(
+                "This shortcut is from another version and does not work here.",
+                f"`{self.overview(self.slash)}` lists the commands you can use.",
+            )
+        command = self.commands[found.command]
+        return found, command, command.verbs[found.verb]
 
     @property
     def slash_commands(self) -> dict[str, Command]:

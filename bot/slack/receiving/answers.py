@@ -16,7 +16,7 @@ from bot.slack.card import Reply
 from bot.slack.chart_blocks import Showing, chart_blocks
 from bot.slack.client import Destination, Draft, SlackClient
 from bot.slack.forms.form import Form
-from bot.slack.forms.view import view_of
+from bot.slack.forms.view import notice_of, view_of
 from bot.slack.markup import plain, sentence
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.pool import BoundedPool
@@ -29,13 +29,15 @@ log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
 _MOST_FORMS = 1_000
+
+Answer = Callable[[Incoming], Reply | None]
 _NOT_SHARED = sentence(
     "This may not have been shared. If it is not in the channel, click Share again."
 )
 _BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 
-class _FormChanges:
+class FormChanges:
     """The newest change of each open form, so that no older one is shown after it."""
 
     def __init__(self) -> None:
@@ -64,7 +66,7 @@ class Answers:
         self._workers = Workers("answer", workers, limit_seconds=_LONGEST_ANSWER_SECONDS)
         self.threads = self._workers.threads
         self._pool = BoundedPool(self._workers, most=most)
-        self._changes = _FormChanges()
+        self._changes = FormChanges()
 
     def start(self) -> None:
         """Begins to bring answers."""
@@ -99,6 +101,27 @@ class Answers:
             # Slack gives three seconds, and takes a trigger once.
             log.warning("a form could not be opened", error=error.message)
             self._deliver(incoming, reply)
+
+    def open_in_direct(self, incoming: Incoming, answer: Answer, arrival: Arrival) -> None:
+        """Opens the form of what was started in no channel: its answers are direct messages.
+
+        Slack gives three seconds to open something, so it says that it loads until the form or the
+        reason against it is known.
+        """
+        self._follow(arrival, lambda: self._open_in_direct(incoming, answer))
+
+    def _open_in_direct(self, incoming: Incoming, answer: Answer) -> None:
+        view_id = incoming.delivery
+        loading = notice_of("Quartermaster", (plain("Loading ..."),))
+        try:
+            self._client.open_view(incoming.trigger_id or "", {**loading, "external_id": view_id})
+            channel = self._client.open_dm(incoming.person)
+            received = time.monotonic()
+            reply = answer(replace(incoming, channel=channel, received=received)) or Reply()
+            view = view_of(reply.form) if reply.form else notice_of("Quartermaster", reply.lines)
+            self._client.update_own_view(view_id, view)
+        except ChatError as error:
+            log.warning("a form could not be opened", error=error.message)
 
     def update_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
         """Shows the reply's form in place of the one that was changed."""

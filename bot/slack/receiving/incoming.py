@@ -34,18 +34,19 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Incoming:
-    """One command, mention, click, or use of a form, of a person.
+    """One command, mention, click, shortcut, or use of a form, of a person.
 
-    `command` is the slash name without slash, or a button's action; `words` what follows the
-    name or the mention. Of a form `words` is the verb, `fields` what its fields hold, and
-    `view_id` its id. It was sent (`form`), a field was changed (`form-change`), or the options of
-    the field `field_name` are asked for (`options`), with what was typed there as `value`.
+    `command` is the slash name without slash, a button's action, or the id of a shortcut; `words`
+    what follows the name or the mention. Of a form `words` is the verb, `fields` what its fields
+    hold, and `view_id` its id. It was sent (`form`), a field was changed (`form-change`), or the
+    options of the field `field_name` are asked for (`options`), with what was typed there as
+    `value`.
     `delivery` is what a second delivery of the same has in common (trigger or event id),
     `doubted` says that Slack itself calls this a repeated delivery. `message_ts` is the message
     that was clicked or that mentions us; `received` is a `time.monotonic()` moment.
     """
 
-    kind: Literal["command", "button", "mention", "form", "form-change", "options"]
+    kind: Literal["command", "button", "mention", "shortcut", "form", "form-change", "options"]
     workspace_id: str
     person: str
     channel: str
@@ -118,6 +119,27 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
         trigger_id=payload["trigger_id"],
         response_url=payload.get("response_url"),
         message_ts=container.get("message_ts") or message.get("ts"),
+        received=arrival.received,
+        doubted=arrival.doubted,
+    )
+
+
+def shortcut_from(payload: Payload, arrival: Arrival) -> Incoming:
+    """A shortcut from the menu of a message; one from the other menu has no channel."""
+    message = payload.get("message") or {}
+    return Incoming(
+        kind="shortcut",
+        workspace_id=payload["user"].get("team_id") or payload["team"]["id"],
+        person=payload["user"]["id"],
+        channel=(payload.get("channel") or {}).get("id", ""),
+        thread_ts=message.get("thread_ts"),
+        words="",
+        command=payload["callback_id"],
+        value="",
+        delivery=payload["trigger_id"],
+        trigger_id=payload["trigger_id"],
+        response_url=payload.get("response_url"),
+        message_ts=message.get("ts"),
         received=arrival.received,
         doubted=arrival.doubted,
     )

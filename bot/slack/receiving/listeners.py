@@ -21,6 +21,7 @@ from bot.slack.receiving.incoming import (
     is_our_arrival,
     mention_from,
     options_from,
+    shortcut_from,
 )
 
 ARRIVAL = "arrival"
@@ -66,6 +67,12 @@ def _form(body: Body, context: BoltContext, ack: Ack) -> None:
     ack()
 
 
+def _shortcut(body: Body, context: BoltContext, ack: Ack) -> None:
+    arrival: Arrival = context[ARRIVAL]
+    arrival.incoming = shortcut_from(body, arrival)
+    ack()
+
+
 def _options(body: Body, context: BoltContext, ack: Ack) -> None:
     arrival: Arrival = context[ARRIVAL]
     arrival.incoming = options_from(body, arrival)
@@ -107,6 +114,7 @@ def bolt_app(
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
     app.view_submission(re.compile(""))(_form)
+    app.shortcut(re.compile(""))(_shortcut)
     app.options(re.compile(""))(_options)
     _hear_of_channels(app, channel_changed, bot_joined)
     app.event(re.compile(""))(_event)

@@ -51,6 +51,9 @@ class RequestReceiver:
         """Of a command it is the reply, which else follows."""
         if incoming.doubted:
             metrics.REDELIVERIES.inc()
+        if incoming.kind == "shortcut" and not incoming.channel:
+            self._answers.open_in_direct(incoming, self._dispatcher.answer, arrival)
+            return response
         reply = self._dispatcher.answer(incoming) or Reply()
         reply = self._answers.promise(incoming, reply, arrival)
         if incoming.kind == "options":

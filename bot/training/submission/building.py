@@ -115,7 +115,7 @@ def fill_in(
     """
     kind, nodes = _kind(asked)
     gpus, time = Decimal(asked.gpus or 0), asked.time or team.defaults.time
-    cpu, memory, shm = _amounts(gpus, team)
+    cpu, memory, shm = default_amounts(gpus, team)
     spec = RunSpec(
         kind=kind.name,
         form=kind.form,
@@ -167,7 +167,7 @@ def _special(asked: Submission) -> dict[str, object]:
     return {option: getattr(asked, option) or None for option in KIND_OPTIONS}
 
 
-def _amounts(gpus: Decimal, team: Team) -> tuple[str, str, str]:
+def default_amounts(gpus: Decimal, team: Team) -> tuple[str, str, str]:
     """The default CPU, memory and /dev/shm of a pod with this many GPUs."""
     usual = team.defaults
     cpu = usual.cpu_per_gpu * gpus or Decimal(usual.cpu_without_gpu)

@@ -1,9 +1,11 @@
 """An app sees what its manifest names, and Slack refuses a manifest that contradicts itself."""
 
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -43,6 +45,52 @@ def writes_to_the_bot(slack: Served, text: str) -> Callable[[], object]:
 def without(slack: Served, event: str) -> None:
     app = slack.workspace.app
     slack.workspace.app = replace(app, events=app.events - {event})
+
+
+def manifest_with(*shortcuts: dict[str, Any]) -> dict[str, Any]:
+    manifest = copy.deepcopy(usual_manifest())
+    manifest["features"]["shortcuts"] = list(shortcuts)
+    return manifest
+
+
+SHORTCUT = {"name": "Stop", "type": "message", "callback_id": "stop", "description": "Stops it"}
+
+
+@pytest.mark.parametrize(
+    ("shortcuts", "said"),
+    [
+        ([SHORTCUT, SHORTCUT], "/features/shortcuts/0/callback_id: stop is there twice"),
+        ([SHORTCUT | {"type": "card"}], "/features/shortcuts/0/type: must be global or message"),
+        (
+            [SHORTCUT | {"name": "n" * 25}],
+            "/features/shortcuts/0/name: must have 1 to 24 characters",
+        ),
+        (
+            [SHORTCUT | {"callback_id": str(number)} for number in range(11)],
+            "/features/shortcuts: must have at most 10 entries",
+        ),
+    ],
+)
+def test_slack_refuses_such_shortcuts(shortcuts: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        installed(manifest_with(*shortcuts))
+    assert said.replace("/0/callback_id", "/1/callback_id") in str(caught.value)
+
+
+def test_people_use_the_shortcuts_of_the_app(slack: Served) -> None:
+    of_text = SHORTCUT | {"callback_id": "submit", "name": "Submit", "type": "global"}
+    slack.workspace.app = installed(manifest_with(SHORTCUT, of_text))
+    with listening(slack, lambda _: NO_ANSWER) as arrived:
+        message = slack.act(slack.workspace.mention(ALICE, TEAM_A, "hello"))
+        slack.act(slack.workspace.shortcut(ALICE, "Stop", message))
+        slack.act(slack.workspace.shortcut(ALICE, "Submit"))
+        with pytest.raises(PersonError, match="there is no shortcut Submit; there is: Stop"):
+            slack.act(slack.workspace.shortcut(ALICE, "Submit", message))
+    bodies = [parse_qs(each.body).get("payload") for each in arrived]
+    payloads = [json.loads(body[0]) for body in bodies if body]
+    told = [(each["type"], each["callback_id"], each.get("channel")) for each in payloads]
+    channel = {"id": TEAM_A, "name": "team-a"}
+    assert told == [("message_action", "stop", channel), ("shortcut", "submit", None)]
 
 
 def test_unsubscribed_direct_messages_reach_nobody(slack: Served) -> None:
@@ -175,7 +223,10 @@ def test_nothing_works_before_an_app_is_installed(slack: Served) -> None:
         ),
         (
             lambda made: made["oauth_config"]["scopes"]["bot"].remove("commands"),
-            "/features/slash_commands: requires the scope commands",
+            (
+                "/features/slash_commands: requires the scope commands\n"
+                "/features/shortcuts: requires the scope commands"
+            ),
         ),
         (
             lambda made: made["settings"]["event_subscriptions"]["bot_events"].append("message.dm"),

@@ -29,7 +29,7 @@ def test_fields_become_words_in_their_order() -> None:
         MORE: "--env A=1\n--shm 8Gi",
     }
     assert spelled(SUBMIT, filled) == (
-        "submit lane --image lane:3.1 --gpus 2 --pvc data:/data --pvc out:/out --env A=1 --shm 8Gi"
+        "submit lane --image lane:3.1 --gpus 2 --pvc data:/data --pvc out:/out --env A=1\n--shm 8Gi"
         " -- python train.py --lr '0 1'"
     )
 

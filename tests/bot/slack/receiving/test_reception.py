@@ -9,7 +9,7 @@ import pytest
 from slack_bolt import BoltRequest, BoltResponse
 
 from bot.slack.card import Reply
-from bot.slack.receiving.answers import Answers
+from bot.slack.receiving.answers import Answers, FormChanges
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import MakeRequest, RequestReceiver
@@ -91,3 +91,21 @@ def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
         (500, ""),
         (200, "You said two."),
     ]
+
+
+def test_an_older_change_is_not_shown() -> None:
+    changes = FormChanges()
+    changes.note("V1", 2.0)
+    changes.note("V1", 1.0)
+    changes.note("V2", 1.0)
+    assert [changes.is_newest("V1", at) for at in (1.0, 2.0)] == [False, True]
+    assert changes.is_newest("V2", 1.0)
+
+
+def test_changes_of_old_forms_are_forgotten() -> None:
+    changes = FormChanges()
+    changes.note("V0", 2.0)
+    for number in range(1, 1_001):
+        changes.note(f"V{number}", 2.0)
+    assert changes.is_newest("V0", 1.0)
+    assert not changes.is_newest("V1", 1.0)
