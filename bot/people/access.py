@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session
 
 from bot.config import Circle, Settings, Team
-from bot.errors import NotAllowedError, NotFoundError, UsageError
+from bot.errors import NotAllowedError, NotFoundError, UsageError, UserError
 from bot.people.people import groups_of, is_out, members_of, standing
 from bot.rights import EVERYBODY, RULES, ChannelPlace, Right, Role
 
@@ -113,6 +113,14 @@ class Access:
         caller = self.caller(session, person, channel, team=team)
         is_direct = caller.place is ChannelPlace.DIRECT
         return caller if is_direct else replace(caller, place=ChannelPlace.TEAM)
+
+    def may_read(self, session: Session, person: str, team: str) -> bool:
+        """Whether the person may read the team's runs in their direct messages at this moment."""
+        try:
+            caller = self.caller(session, person, "D", team=team)
+        except UserError:
+            return False
+        return caller.may(Right.RUN_READ)
 
     def require(self, caller: Caller, right: Right, *, by_team: bool = False) -> None:
         """Raises an error unless the caller has the right here.

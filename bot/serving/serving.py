@@ -104,7 +104,14 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.on_change)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
-    sender = Sender(bot.database, client, bot.renderers(), bot.settings, refuse=shared.refuse)
+    sender = Sender(
+        bot.database,
+        client,
+        bot.renderers(),
+        bot.settings,
+        refuse=shared.refuse,
+        may_read=bot.services.access.may_read,
+    )
     filing = Filing(bot.dispatcher, bot.database, bot.clock)
     transport = Transport(
         settings, secrets, client, filing, _slash_names(bot), bot.database.gate.foreground

@@ -49,7 +49,8 @@ class Message(SQLModel, table=True):
     (0 its channel, 1 the admins' channel, 2 the owner's direct messages; 3 the thread of its
     card, for one whose `channel` is a person) and `trouble` says why; a dead message found no
     place. `plainness` says which forms of charts Slack rejected. `card_link` is the link to the
-    card of a direct message, empty if there is none.
+    card of a direct message, empty if there is none. A direct message with a `team` is posted only
+    to a person who may still read that team's runs.
     `posting_since`, `not_before` and `shown_at` are database time, which no playground shifts.
     """
 
@@ -99,6 +100,7 @@ class Message(SQLModel, table=True):
     shown_at: datetime | None = Field(default=None, sa_type=Moment)
     plainness: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     card_link: str | None = None
+    team: str | None = None
 
     @property
     def is_direct(self) -> bool:
@@ -212,7 +214,8 @@ def places_of(session: Session, subject: Subject) -> list[CardPlacement]:
 class ThreadMessage:
     """A message posted once: in the thread of the subject's card, or on its own.
 
-    With `to` it is a direct message to that person, with a link to the card.
+    With `to` it is a direct message to that person, with a link to the card if it is `in_thread`.
+    With `team` it is not posted if that person may not read the team's runs when it is due.
     """
 
     purpose: str
@@ -222,6 +225,7 @@ class ThreadMessage:
     owner: str | None = None
     buttons: Sequence[Button] = ()
     to: str | None = None
+    team: str | None = None
 
 
 def post_once(
@@ -236,6 +240,7 @@ def post_once(
     message.buttons = msgspec.to_builtins(note.buttons) or None
     message.broadcast = note.broadcast
     message.owner = note.owner
+    message.team = note.team
     message.parent_id = find(session, subject, CARD, channel) if note.in_thread else None
     session.add(message)
     touch(session, TOPIC)

@@ -125,7 +125,12 @@ class Bot:
         for each in app.clusters.values():
             each.on_change(self._wakeups.on_change)
         self._sender = Sender(
-            self._own, client, app.renderers(), app.settings, monotonic=self._monotonic
+            self._own,
+            client,
+            app.renderers(),
+            app.settings,
+            monotonic=self._monotonic,
+            may_read=app.services.access.may_read,
         )
         app.start_watching()
         eventually(lambda: all(each.view.synced for each in app.clusters.values()))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 import structlog
+from sqlmodel import Session
 
 from bot.config import Settings
 from bot.database.database import Database
@@ -14,7 +15,7 @@ from bot.database.leases import Lease
 from bot.errors import ChatError, DatabaseError
 from bot.slack import metrics
 from bot.slack.client import SlackClient
-from bot.slack.messages import TOPIC, Renderer
+from bot.slack.messages import TOPIC, Message, Renderer
 from bot.slack.sending.budgets import Budgets
 from bot.slack.sending.delivery import Delivery, Job
 from bot.slack.sending.delivery_rules import DeliveryContext, Step, decide
@@ -34,13 +35,17 @@ _HELD_SECONDS = 0.1
 _BROKEN_SECONDS = 60.0
 _LONGEST_SENDING_SECONDS = 300.0
 
+MayRead = Callable[[Session, str, str], bool]
+"""Whether a person may read the runs of a team at this moment."""
+
 
 class Sender:
     """Sends due messages while this process holds the lease `sender`.
 
     Any number of processes may run one. Nothing here uses the bot's shiftable clock: leases
     and back-off live on database time, budgets on `monotonic`. `refuse` raises ChatError for a
-    channel in which nothing may be shown.
+    channel in which nothing may be shown. `may_read` says whether a person may still read the runs
+    of a team; without it, messages that depend on this are not posted.
     """
 
     def __init__(
@@ -52,10 +57,12 @@ class Sender:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         refuse: Callable[[str], None] = lambda _channel: None,
+        may_read: MayRead = lambda _session, _person, _team: False,
     ) -> None:
         self._database = database
         self._renderers = renderers
         self._settings = settings
+        self._may_read = may_read
         self._monotonic = monotonic
         self._lease = Lease(database, "sender", LEASE_SECONDS, monotonic)
         self._outbox = Outbox(database, self._lease, renderers)
@@ -246,13 +253,20 @@ class Sender:
     def _rendered(self, message_id: str) -> Rendered:
         """The content of a message; a card that cannot be rendered says so."""
         try:
-            return self._database.read(lambda session: render(session, self._renderers, message_id))
+            return self._database.read(lambda session: self._current(session, message_id))
         except DatabaseError:
             raise
         except Exception:
             reference = secrets.token_hex(3)
             log.exception("a card could not be rendered", message=message_id, reference=reference)
         return self._database.read(lambda session: broken(session, message_id, reference))
+
+    def _current(self, session: Session, message_id: str) -> Rendered:
+        """The content of a message; nothing of one whose reader may not have it any more."""
+        row = session.get_one(Message, message_id)
+        if row.team is not None and not self._may_read(session, row.channel, row.team):
+            return Rendered(None, row.wants)
+        return render(session, self._renderers, message_id)
 
 
 def _broke(message_id: str, error: Exception) -> str:

@@ -9,8 +9,8 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.database.database import Database
-from bot.errors import NotFoundError, UserError
-from bot.people.access import Access, Right
+from bot.errors import NotFoundError
+from bot.people.access import Access
 from bot.reconcile.controller import Step, Trouble
 from bot.slack.filing import LONGEST_CODE
 from bot.slack.messages import CARD, Message, find, refresh_cards
@@ -76,7 +76,7 @@ class LogFollowController:
 
     def _why(self, session: Session, row: LogFollow, run: Run, now: datetime) -> str:
         """Why it is no longer followed, empty while it is."""
-        if not self._may(session, row):
+        if not self._access.may_read(session, row.person, row.team):
             return FORBIDDEN
         if row.stop_at is not None:
             return STOPPED
@@ -86,14 +86,6 @@ class LogFollowController:
         if shown and session.get_one(Message, shown).is_dead:
             return UNSHOWN
         return LASTED if now >= row.until else ""
-
-    def _may(self, session: Session, row: LogFollow) -> bool:
-        """Whether the person may still read the log in their direct messages."""
-        try:
-            caller = self._access.caller(session, row.person, "D", team=row.team)
-        except UserError:
-            return False
-        return caller.may(Right.RUN_READ)
 
     def _read(self, known: _FollowRows) -> LogTail:
         row = known.row
