@@ -58,10 +58,11 @@ class Notice:
     note: ThreadMessage
 
 
-def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: datetime) -> None:
+def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: datetime) -> bool:
     """Posts it once in the thread of the card, and notifies the person as they chose.
 
-    The thread has it in any case, so that other readers see the same.
+    The thread has it in any case, so that other readers see the same. False if it was posted
+    before.
     """
     way = _ways(session, subject.workspace_id, notice.person).get(notice.kind, Way.THREAD)
     note = notice.note
@@ -72,6 +73,7 @@ def tell(session: Session, subject: Subject, channel: str, notice: Notice, now: 
     if is_new and way is Way.DM:
         direct = replace(note, to=notice.person, broadcast=False)
         post_once(session, subject, channel, direct, now)
+    return is_new
 
 
 def ways_of(session: Session, caller: Caller) -> dict[NoticeKind, Way]:

@@ -7,17 +7,24 @@ from bot.slack.grammar.declarations import Command
 from handlers.anf import changes, grow, repair, volumes
 from handlers.approval import approval
 from handlers.dataset import caches, catalogue, keeping, push, usage
-from handlers.gpu import digest, network, report, use
+from handlers.gpu import digest, network, report, use, waiting
 from handlers.notices import notices
 from handlers.qm import qm
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
-from handlers.train import offers, records, runs, scaling, sessions
+from handlers.train import offers, records, runs, scaling, sessions, watching
 
 train = Command(
     "train",
     "Training runs: submit, follow, stop and resubmit",
-    parts=(runs.train, sessions.train, scaling.train, records.train, offers.train),
+    parts=(
+        runs.train,
+        watching.train,
+        sessions.train,
+        scaling.train,
+        records.train,
+        offers.train,
+    ),
 )
 dataset = Command(
     "dataset",
@@ -32,7 +39,7 @@ snapshot = Command(
 gpu = Command(
     "gpu",
     "GPUs and the network between them",
-    parts=(network.gpu, use.gpu, report.gpu, digest.gpu),
+    parts=(network.gpu, use.gpu, waiting.gpu, report.gpu, digest.gpu),
 )
 anf = Command(
     "anf",

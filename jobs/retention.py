@@ -4,12 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 from bot import deliveries, holds, schedule
 from bot.database.database import Session
+from bot.gpus.waits import service as waits
 from bot.reconcile import due
 from bot.services import Services
 from bot.slack import documents, messages
 from bot.training.follows import service
 from bot.training.logs import tails
 from bot.training.offers import service as offers
+from bot.training.watches import service as watches
 from jobs.job import Job
 
 _RUNS_KEPT = timedelta(days=30)
@@ -31,6 +33,8 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     tails.forget(session, now)
     service.forget(session, now)
     offers.forget(session, now)
+    watches.forget(session)
+    waits.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)
 
 

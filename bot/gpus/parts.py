@@ -15,6 +15,9 @@ from bot.gpus.idle.controller import UseController
 from bot.gpus.samples.measuring import MeasureController
 from bot.gpus.samples.sampling import SampleController
 from bot.gpus.service import GpuService
+from bot.gpus.waits.controller import GpuWaitController
+from bot.gpus.waits.free import FreeGpuReader
+from bot.gpus.waits.service import WaitService
 from bot.quotas.engines.registry import Engines
 from bot.reconcile.controller import Controller
 from bot.schedule import OwnSchedules
@@ -23,7 +26,10 @@ from bot.training.idle.service import IdlingService
 
 
 class GpusArea(Area):
-    """Who holds GPUs and how busy they are; digests also show the space that `caches` take."""
+    """Who holds GPUs, how busy they are, and who waits for some to be free.
+
+    Digests also show the space that `caches` take.
+    """
 
     def __init__(
         self, on: Foundations, engines: Engines, idling: IdlingService, caches: UsageService
@@ -33,6 +39,9 @@ class GpusArea(Area):
         self._idling = idling
         self._gathering = Gathering(on.settings, caches)
         self.usage = GpuService(on.settings, on.clusters, engines.of)
+        reader = FreeGpuReader(on.settings, on.clusters, engines.of)
+        self.waits = WaitService(reader, on.format_command)
+        self._reader = reader
         self.digests = DigestService(on.settings, on.database, self._gathering)
 
     @override
@@ -43,6 +52,7 @@ class GpusArea(Area):
             SampleController(on.database, on.clock, on.settings, on.clusters, self._engines.of),
             MeasureController(on.database, on.clock, on.settings, on.clusters),
             DigestController(on.database, on.clock, self._gathering),
+            GpuWaitController(on.reconciling, on.access, self._reader),
         )
 
     @override

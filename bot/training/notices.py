@@ -1,4 +1,4 @@
-"""Messages in the thread of a run's card, posted once each, with notices to its owner."""
+"""Messages in the thread of a run's card, posted once each, with notices to people."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.durations import format_duration
-from bot.notices import Notice, NoticeKind, tell
+from bot.notices import Notice, NoticeKind
 from bot.slack.card import Button
 from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
 from bot.training.session_time import extensions, last_moment, time_left
 from bot.training.tables import BAD_ENDS, Run, RunPhase
+from bot.training.watches.notices import tell_watched
+from bot.training.watches.service import end_watches
 from bot.training.wording import block, duration, name_of, results
 
 EXTEND, KEEP = "train.extend", "train.keep"
@@ -146,7 +148,10 @@ def ended(
     format_command: FormatCommand,
     now: datetime,
 ) -> None:
-    """Notifies the owner how it ended, with results or the last lines of the failed pod."""
+    """Notifies the owner how it ended, with results or the last lines of the failed pod.
+
+    Watches of the run end with this.
+    """
     is_bad = RunPhase(run.phase) in BAD_ENDS
     said = [plain(_ending(session, run))]
     if is_bad and lines:
@@ -157,6 +162,7 @@ def ended(
         said.append(join("More of the log: ", code(format_command(f"train logs {run.reference}"))))
     note = ThreadMessage("ended", said, broadcast=is_bad, owner=run.person)
     _tell(session, run, NoticeKind.FAILED if is_bad else NoticeKind.ENDED, note, now)
+    end_watches(session, run)
 
 
 def _ending(session: Session, run: Run) -> str:
@@ -186,4 +192,4 @@ def _say(session: Session, run: Run, purpose: str, lines: Sequence[Markup], now:
 
 
 def _tell(session: Session, run: Run, kind: NoticeKind, note: ThreadMessage, now: datetime) -> None:
-    tell(session, run.subject, run.channel, Notice(kind, run.person, note), now)
+    tell_watched(session, run, Notice(kind, run.person, note), now)

@@ -27,6 +27,7 @@ from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
+from bot.training.watches.service import WatchService
 
 
 class TrainingArea(Area):
@@ -45,6 +46,7 @@ class TrainingArea(Area):
         self.reads = TrainingReads(on.database, on.clusters)
         self.sessions = SessionService(format_command)
         self.follows = FollowService(format_command)
+        self.watches = WatchService(format_command)
         self.idling = IdlingService(settings, self.runs.stop_jobs, format_command)
         self.idle_runs = IdleRunService(settings, self.runs.stop_jobs)
         self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)

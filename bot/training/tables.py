@@ -280,6 +280,16 @@ class LogFollow(SQLModel, table=True):
         return Subject(self.workspace_id, FOLLOW, self.id)
 
 
+class RunWatch(SQLModel, table=True):
+    """A person who is notified of what the owner of a run is notified of, until the run ends."""
+
+    __tablename__: ClassVar[Any] = "run_watches"
+
+    run_id: str = Field(primary_key=True, foreign_key="runs.id")
+    person: str = Field(primary_key=True)
+    began_at: datetime = Field(sa_type=Moment)
+
+
 class RunOffer(SQLModel, table=True):
     """A run that is submitted together with the caches of its data, once confirmed.
 

@@ -15,9 +15,10 @@ from bot.approvals.tables import Approval
 from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.tables import Dataset, Push
+from bot.gpus.waits.tables import GpuWait
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
-from bot.training.tables import LogFollow, Run, RunOffer, RunPhase
+from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
 from bot.volumes.repairs.tables import Repair
@@ -28,7 +29,7 @@ from tests.arm import Arm, served
 from tests.bot.cluster.api.api_server import eventually
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.handlers import anf_client
-from tests.handlers.command_client import ALICE, DATASETS, TEAM_A, CommandClient, opened
+from tests.handlers.command_client import ALICE, DATASETS, ERIN, TEAM_A, CommandClient, opened
 from tests.handlers.gpu_past import held
 from tests.playground.cluster.served import Served
 
@@ -140,6 +141,7 @@ _SAID = (
     f"/train submit nb --kind interactive {RUN} -- sleep infinity",
     f"/train submit wide --kind elastic --nodes 1:3 {RUN} -- python train.py",
     f"/train submit old {RUN} -- python train.py",
+    f"/train submit theirs {RUN} -- python train.py",
     f"/train submit xray {RUN} --data retina@v1:/data -- python train.py",
     "/dataset pin kept@v3 --reason deadline",
     "/dataset push imagenet:/run-7 s3://lake/run-7 --yes",
@@ -210,6 +212,8 @@ def _age(session: Session) -> None:
             run.phase, run.since, run.started_at = RunPhase.RUNNING, now, now
         if run.name == "nb":
             run.until = now + timedelta(hours=8)
+        if run.name == "theirs":
+            run.person = ERIN
         if run.name == "old":
             run.phase, run.ended_at = RunPhase.SUCCEEDED, now
         session.add(run)
@@ -225,8 +229,10 @@ def _rows(session: Session) -> dict[str, str]:
     repair = _row(Repair, claim_name="other", volume_name="pv-other")
     revert = _row(Revert, claim_name="other", size_bytes=2**40)
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
+    wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
-    session.add_all([orphan, quota, change, growth, repair, revert, follow])
+    watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
+    session.add_all([orphan, quota, change, growth, repair, revert, follow, watch, wait])
     session.flush()
     session.refresh(quota)
     return {
@@ -237,6 +243,7 @@ def _rows(session: Session) -> dict[str, str]:
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,
         "snapshot.cancel-revert": revert.id,
+        "gpu.unwait": wait.id,
     }
 
 
@@ -269,6 +276,7 @@ def _values(session: Session) -> dict[str, str]:
         "again": json.dumps(words),
         "train.logs": runs["lane"],
         "train.unfollow": _newest(session, LogFollow).id,
+        "train.unwatch": runs["wide"],
         "train.stop": runs["lane"],
         "train.resubmit": runs["old"],
         "train.open": runs["nb"],

@@ -39,7 +39,13 @@ WITHOUT_EFFECT = {
     "[train.open]",
 }
 # Each person's own: two people are two effects.
-OWN = {"/gpu digest --dm", "/notices thread", "/notices dm", "/notices none"}
+OWN = {
+    "/gpu digest --dm",
+    "/notices thread",
+    "/notices dm",
+    "/notices none",
+    "/train watch theirs",
+}
 # Saying them again says the same of the same rows, with a line of audit each time.
 SAID_AGAIN = OWN | {
     "/dataset cache retina@v1 --yes",

@@ -15,13 +15,14 @@ import bot.serving.serving  # noqa: F401  # so that all tables are known
 from bot import deliveries, holds
 from bot.database.database import Database
 from bot.deliveries import Delivery
+from bot.gpus.waits.tables import GpuWait
 from bot.holds import Hold
 from bot.reconcile import due
 from bot.reconcile.due import Due
 from bot.schedule import ScheduleRun
 from bot.slack.files import MessageDocument
 from bot.slack.messages import Message
-from bot.training.tables import KeptLog, LogFollow, Run, RunOffer
+from bot.training.tables import KeptLog, LogFollow, Run, RunOffer, RunWatch
 from jobs import retention
 
 SEED = 20261123
@@ -75,6 +76,17 @@ def fill_follow(session: Session, name: str, at: datetime) -> None:
     session.add(LogFollow(**words, lines=50, begun_at=at, until=at, ended_at=at))
 
 
+def fill_watch(session: Session, name: str, at: datetime) -> None:
+    """Of a run that a bot of an older version ended."""
+    session.get_one(Run, name).ended_at = at
+    session.add(RunWatch(run_id=name, person=name, began_at=at))
+
+
+def fill_wait(session: Session, name: str, at: datetime) -> None:
+    words: Any = dict.fromkeys(("workspace_id", "team", "person", "cluster", "gpu_type"), name)
+    session.add(GpuWait(**words, gpus=1000, asked_at=at, until=at, ended_at=at))
+
+
 def fill_slot(session: Session, name: str, at: datetime) -> None:
     session.add(ScheduleRun(name=name, slot=at, claimed_at=at))
 
@@ -101,12 +113,14 @@ def fill_document(session: Session, name: str, at: datetime) -> None:
 REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     Delivery: (fill_delivery, timedelta(hours=24)),
     Due: (fill_due, timedelta(0)),
+    GpuWait: (fill_wait, timedelta(days=1)),
     Hold: (fill_hold, timedelta(days=3)),
     KeptLog: (fill_log, timedelta(days=30)),
     LogFollow: (fill_follow, timedelta(days=1)),
     Message: (fill_message, timedelta(days=30)),
     MessageDocument: (fill_document, timedelta(0)),
     RunOffer: (fill_offer, timedelta(hours=24)),
+    RunWatch: (fill_watch, timedelta(0)),
     ScheduleRun: (fill_slot, timedelta(days=30)),
 }
 # What is removed elsewhere, where its tests are.

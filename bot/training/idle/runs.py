@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from bot.config import IdleRuns, Settings
 from bot.durations import format_duration
-from bot.notices import Notice, NoticeKind, tell
+from bot.notices import Notice, NoticeKind
 from bot.slack.card import Button
 from bot.slack.markup import join, plain, when
 from bot.slack.messages import ThreadMessage, is_coming
@@ -18,6 +18,7 @@ from bot.training.runs.card import stop_button
 from bot.training.session_time import is_session
 from bot.training.spec import spec_of
 from bot.training.tables import Run, RunIntent, RunPhase
+from bot.training.watches.notices import tell_watched
 
 SNOOZE = "gpu.snooze"
 _STOPS = "idle-stop-"
@@ -115,7 +116,7 @@ def _warn(session: Session, run: Run, since: datetime, now: datetime, stops_at: 
 
 def _say_to_owner(session: Session, run: Run, note: ThreadMessage, now: datetime) -> None:
     shown = replace(note, owner=run.person, buttons=_buttons(run))
-    tell(session, run.subject, run.channel, Notice(NoticeKind.IDLE, run.person, shown), now)
+    tell_watched(session, run, Notice(NoticeKind.IDLE, run.person, shown), now)
 
 
 def _buttons(run: Run) -> tuple[Button, ...]:
