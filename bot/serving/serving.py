@@ -104,14 +104,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.on_change)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
-    sender = Sender(
-        bot.database,
-        client,
-        bot.renderers(),
-        bot.settings,
-        refuse=shared.refuse,
-        may_read=bot.services.access.may_read,
-    )
+    sender = _sender(bot, client, shared)
     filing = Filing(bot.dispatcher, bot.database, bot.clock)
     transport = Transport(
         settings, secrets, client, filing, _slash_names(bot), bot.database.gate.foreground
@@ -149,6 +142,18 @@ def _servers(settings: Settings, pages: Pages) -> list[Server]:
 def _moved(bot: Application, loop: Loop) -> None:
     bot.timetable.look_at_all()
     loop.nudge()
+
+
+def _sender(bot: Application, client: SlackClient, shared: SharedChannels) -> Sender:
+    """What posts messages, each only where and to whom it may be shown."""
+    return Sender(
+        bot.database,
+        client,
+        bot.renderers(),
+        bot.settings,
+        refuse=shared.refuse,
+        may_read=bot.services.access.may_read,
+    )
 
 
 def _slash_names(bot: Application) -> list[str]:

@@ -244,6 +244,7 @@ def _rows(session: Session) -> dict[str, str]:
         "anf.repair-withdraw": repair.id,
         "snapshot.cancel-revert": revert.id,
         "gpu.unwait": wait.id,
+        "train.unwatch": wide.id,
     }
 
 
@@ -276,7 +277,6 @@ def _values(session: Session) -> dict[str, str]:
         "again": json.dumps(words),
         "train.logs": runs["lane"],
         "train.unfollow": _newest(session, LogFollow).id,
-        "train.unwatch": runs["wide"],
         "train.stop": runs["lane"],
         "train.resubmit": runs["old"],
         "train.open": runs["nb"],

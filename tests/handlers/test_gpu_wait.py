@@ -52,7 +52,7 @@ def test_a_wait_is_listed_and_ended(client: CommandClient, served: Served) -> No
     assert says(client, ALICE, "/gpu wait list", "D0ALICE") == (
         "Waiting for 6 GPUs of h100 for team-a in cluster default since TIME, until TIME.\n"
         "Waiting for 8 GPUs for team-a in cluster default since TIME, until TIME.\n"
-        "  [Stop waiting for 6 GPUs of h100]  [Stop waiting for 8 GPUs]"
+        "  [Stop waiting for 6 GPUs of h100] [Stop waiting for 8 GPUs]"
     )
     assert says(client, ALICE, "/gpu wait") == says(client, ALICE, "/gpu wait list")
     assert says(client, ALICE, "/gpu wait off") == (

@@ -74,7 +74,7 @@ def test_others_may_not_watch(client: CommandClient) -> None:
 
 
 def test_only_live_runs_are_watched(client: CommandClient) -> None:
-    assert client.says(MIA, TEAM_A, "/train watch lane").startswith("There is no run lane in")
+    assert client.says(MIA, TEAM_A, "/train watch lane").startswith("team-a has no run lane.")
     client.says(ALICE, TEAM_A, SUBMIT)
 
     def end(session: Session) -> None:

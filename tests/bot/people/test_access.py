@@ -161,6 +161,22 @@ def test_a_user_group_makes_its_people_members(database: Database, access: Acces
     )
 
 
+def test_only_people_of_the_team_read_its_runs(database: Database, access: Access) -> None:
+    """In their direct messages: guests do not, whatever the settings say, nor who is unknown."""
+
+    def readers(session: Session) -> set[tuple[str, str]]:
+        people = (ALICE, BOB, CAROL, DAN, ERIN, "U0NEW")
+        teams = ("team-a", "team-b", "team-c")
+        return {(who, team) for who in people for team in teams
+                if access.may_read(session, who, team)}  # fmt: skip
+
+    admin = {(CAROL, "team-a"), (CAROL, "team-b")}
+    assert database.read(readers) == admin | {(ALICE, "team-a"), (BOB, "team-b")}
+    member = GroupMember(workspace_id="T0QM", group_id="S0TEAMB", user_id=ALICE)
+    database.transaction(lambda session: session.add(member))
+    assert (ALICE, "team-b") in database.read(readers)
+
+
 def test_refusals_say_where_it_would_work(database: Database, access: Access) -> None:
     def refused(user: str, channel: str, right: Right) -> str:
         caller = database.read(lambda session: access.caller(session, user, channel))
