@@ -70,7 +70,8 @@ def says(client: CommandClient) -> Says:
 
 LOST = (
     "There is no command `@Quartermaster frobnicate`.\n"
-    "In this thread these are about lane: `show`, `logs`, `stop`, `resubmit`, `why`, `open`,"
+    "In this thread these are about lane: `show`, `logs`, `stop`, `resubmit`, `why`, `watch`,"
+    " `unwatch`, `open`,"
     " `extend`, `scale`, `export`, `compare`."
 )
 
