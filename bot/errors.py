@@ -29,6 +29,14 @@ class UsageError(UserError):
     """The command could not be parsed."""
 
 
+class LackingError(UsageError):
+    """The command lacks a parameter that neither the settings nor a preset provide."""
+
+    def __init__(self, parameter: str, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.parameter = parameter
+
+
 class NotFoundError(UserError):
     """The named object does not exist, or the person may not see it."""
 

@@ -37,6 +37,7 @@ from bot.commands.shortcuts import ShortcutRequests
 from bot.commands.threads import FindObject, ThreadCommands
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
+    LackingError,
     NotAllowedError,
     QuartermasterError,
     UsageError,
@@ -107,27 +108,37 @@ class CommandDispatcher:
         )
 
     def _answered(self, incoming: Incoming) -> Reply | None:
-        if incoming.kind in {"form-change", "options"}:
-            refuse_secrets(incoming)
-            seen = self._forms.options if incoming.kind == "options" else self._forms.changed
-            return self._database.read(partial(seen, incoming=incoming))
-        if incoming.kind == "shortcut":
-            work = partial(self._shortcuts.answer, incoming=incoming)
-            with refusals_counted():
-                found = self._database.read(work)
-            if isinstance(found, Reply):
-                return found
-            incoming = found
+        match incoming.kind:
+            case "form-change" | "options":
+                return self._shown_in_form(incoming)
+            case "shortcut":
+                with refusals_counted():
+                    work = partial(self._shortcuts.answer, incoming=incoming)
+                    found = self._database.read(work)
+                return found if isinstance(found, Reply) else self._asked_for(found)
+            case _:
+                return self._asked_for(incoming)
+
+    def _shown_in_form(self, incoming: Incoming) -> Reply:
+        """The form after a change, or the options of a field."""
+        refuse_secrets(incoming)
+        seen = self._forms.options if incoming.kind == "options" else self._forms.changed
+        return self._database.read(partial(seen, incoming=incoming))
+
+    def _asked_for(self, incoming: Incoming) -> Reply | None:
+        """The answer to a command, however it was given, or to a click."""
         with refusals_counted():
             whole = self._sent(self._in_thread(incoming))
             try:
                 question = self._understood(whole)
             except IncompleteError as error:
-                return self._form(whole, error)
+                return self._form(incoming, whole, error)
         try:
             return self._carried_out(question)
         except WhichTeamError as error:
             return self._team_question(question, error)
+        except LackingError as error:
+            return self._form(incoming, question.incoming, _incomplete(incoming, question, error))
 
     def _team_question(self, question: Question, error: WhichTeamError) -> Reply:
         """Asks for the team by buttons; without room for these, says how to name it."""
@@ -152,11 +163,16 @@ class CommandDispatcher:
                 work, deadline=incoming.received + ACKNOWLEDGE_SECONDS
             )
 
-    def _form(self, incoming: Incoming, error: IncompleteError) -> Reply:
-        """The form that asks for what is missing, for who may use the verb here."""
+    def _form(self, incoming: Incoming, whole: Incoming, error: IncompleteError) -> Reply:
+        """The form that asks for what `whole` lacks, for who may use the verb here.
+
+        A form that was sent stays open instead.
+        """
+        if incoming.kind == "form":
+            raise error
         now = datetime.now(UTC)
         return self._database.read(
-            partial(self._forms.asking, incoming=incoming, error=error, now=now)
+            partial(self._forms.asking, incoming=whole, error=error, now=now)
         )
 
     def _entered(
@@ -344,6 +360,16 @@ class CommandDispatcher:
             return refusal(error)
 
         return self._guarded(incoming, answer)
+
+
+def _incomplete(incoming: Incoming, question: Question, error: LackingError) -> IncompleteError:
+    """The error that opens the form of a command; FieldsError where its form was sent."""
+    if incoming.kind == "form":
+        said = f"{error.message} {error.hint}".replace("`", "")
+        raise FieldsError({error.parameter: said}) from error
+    if not isinstance(question.asked, Parsed):
+        raise error
+    return question.asked.lacking(error)
 
 
 def refusal(error: QuartermasterError) -> Reply:

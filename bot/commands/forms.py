@@ -64,8 +64,6 @@ class FormRequests:
         named = next(iter(error.typed.get("team", ())), None)
         context = self._enter(session, incoming, error.verb, named)
         lines = tuple(sentence(line) for line in (error.message, error.hint) if line)
-        if incoming.kind == "form":
-            return Reply(lines, is_refusal=True)
         if incoming.trigger_id is None:
             return with_form_button(Reply(lines, is_question=True), incoming, now)
         form = self.made(incoming, context, error.command, error.verb, error.typed)

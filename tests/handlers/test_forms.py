@@ -49,6 +49,22 @@ def test_a_command_without_a_name_opens_its_form(client: CommandClient) -> None:
     }
 
 
+def test_a_run_without_an_image_asks_for_it(client: CommandClient) -> None:
+    form = opened(client, "/train submit lane --env A=1 -- python train.py")
+    assert {each.name: each.initial for each in form.fields if each.initial} == {
+        "name": "lane",
+        "command": "python train.py",
+        "more-options": "--env A=1",
+    }
+    assert foreseen(form)[0] == "`--image IMAGE` is missing, and no preset sets it."
+    reply = sent(client, form, {"gpus": "1"})
+    assert (reply.is_refusal, reply.form) == (True, None)
+    assert reply.errors == {
+        "image": "--image IMAGE is missing, and no preset sets it."
+        " Add it, for example --image ghcr.io/acme/lane:3.1."
+    }
+
+
 def test_a_filled_form_sends_the_command(client: CommandClient) -> None:
     form = opened(client, "/train submit -- python train.py")
     said = as_text(sent(client, form, RUN | {"more-options": "--env LR=0.1\n--env B=2"}))

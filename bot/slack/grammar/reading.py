@@ -3,7 +3,7 @@
 import difflib
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -41,6 +41,12 @@ def read(verb: Verb, words: Sequence[str], spoken: str) -> dict[str, object]:
         raise UsageError(error.message, f"{error.hint} {example}".strip()) from error
 
 
+def typed(verb: Verb, words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What was written for each parameter, word by word, in words that `read` accepts."""
+    given, bare = _given_values(verb, words)
+    return {name: _typed(value) for name, value in given.items()} | {p.name: ("",) for p in bare}
+
+
 def shown(text: str) -> str:
     """`text` that a person wrote, fit to be repeated to them within backticks."""
     flat = " ".join(text.replace("`", "\u02cb").split())
@@ -54,6 +60,16 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
+    given, bare = _given_values(verb, words)
+    _refuse_missing(verb, given)
+    written = {p.name: _value(p, given[p.name]) for p in verb.parameters if p.name in given}
+    return {**_unwritten(verb), **{p.name: p.bare for p in bare}, **written}
+
+
+def _given_values(
+    verb: Verb, words: Sequence[str]
+) -> tuple[dict[str, object], Collection[Parameter]]:
+    """What was written for each parameter, and the options that were given without a value."""
     parted = "--" in words
     end = words.index("--") if parted else len(words)
     rest = tuple(words[end + 1 :])
@@ -68,9 +84,7 @@ def _values(verb: Verb, words: Sequence[str]) -> dict[str, object]:
     given |= _placed(verb, [_freed(word) for word in raw[_POSITIONAL]], parted=parted)
     if verb.rest and rest:
         given[verb.rest.name] = rest
-    _refuse_missing(verb, given)
-    written = {p.name: _value(p, given[p.name]) for p in verb.parameters if p.name in given}
-    return {**_unwritten(verb), **{p.name: p.bare for p in bare.values()}, **written}
+    return given, bare.values()
 
 
 def _bare(verb: Verb, words: Sequence[str]) -> dict[int, Parameter]:

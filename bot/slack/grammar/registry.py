@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import HELP_WORDS, ButtonVerb, Command, DeclarationError, Verb
-from bot.slack.grammar.reading import MissingError, closest, read, shown
+from bot.slack.grammar.reading import MissingError, closest, read, shown, typed
 from bot.slack.grammar.shortcuts import Shortcut
 from bot.slack.grammar.splitting import normalise, split
 
@@ -30,6 +30,22 @@ class Spelling:
         return f"{self.lead}{words}".rstrip()
 
 
+class IncompleteError(UsageError):
+    """A command lacks something, by an error that says what; `typed` has the rest by parameter."""
+
+    def __init__(
+        self,
+        command: Command,
+        verb: Verb,
+        error: UsageError,
+        typed: Mapping[str, Sequence[str]],
+    ) -> None:
+        super().__init__(error.message, error.hint)
+        self.command = command
+        self.verb = verb
+        self.typed = typed
+
+
 @dataclass(frozen=True)
 class Parsed:
     """A parsed command; `text` is the whole command, normalised.
@@ -49,19 +65,13 @@ class Parsed:
         """Whether it may have an effect beyond its answer."""
         return self.verb.mutates or any(self.values.get(name) for name in self.verb.writing)
 
+    def lacking(self, error: UsageError) -> IncompleteError:
+        """The error for a command that lacks something, with what was typed."""
+        return IncompleteError(self.command, self.verb, error, typed(self.verb, self.words[2:]))
+
     def answer(self, ctx: object) -> Reply:
         """The reply of the verb's handler."""
         return self.verb.answer(ctx, self.values)
-
-
-class IncompleteError(UsageError):
-    """A command lacks what its verb requires; `typed` is what it has, by parameter."""
-
-    def __init__(self, command: Command, verb: Verb, error: MissingError) -> None:
-        super().__init__(error.message, error.hint)
-        self.command = command
-        self.verb = verb
-        self.typed = error.typed
 
 
 @dataclass(frozen=True)
@@ -213,7 +223,7 @@ class Registry:
         try:
             values = read(verb, others, spelling.of(f"{command.name} {verb.name}"))
         except MissingError as error:
-            raise IncompleteError(command, verb, error) from error
+            raise IncompleteError(command, verb, error, error.typed) from error
         said = (command.name, verb.name, *others)
         return Parsed(command, verb, values, text, said, spelling)
 

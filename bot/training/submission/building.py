@@ -13,7 +13,7 @@ from bot.cluster.types.containers import VISIBLE_GPUS
 from bot.cluster.types.objects import Node
 from bot.cluster.types.quantities import parse_quantity
 from bot.config import Fractions, Team
-from bot.errors import UsageError
+from bot.errors import LackingError, UsageError
 from bot.masking import is_secret, secret_in
 from bot.quotas import Engine
 from bot.slack.grammar.container_parameters import (
@@ -189,9 +189,10 @@ def _new_volumes(asked: Submission) -> tuple[CreatedVolume, ...]:
 
 
 def refuse_gaps(asked: Submission) -> None:
-    """UsageError when neither the command, nor a preset, nor the kind sets an image."""
+    """LackingError when neither the command, nor a preset, nor the kind sets an image."""
     if not asked.image:
-        raise UsageError(
+        raise LackingError(
+            "image",
             "`--image IMAGE` is missing, and no preset sets it.",
             "Add it, for example `--image ghcr.io/acme/lane:3.1`.",
         )
