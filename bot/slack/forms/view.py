@@ -95,7 +95,7 @@ def _text(field: Field) -> View:
         "multiline": field.kind is FieldKind.LINES,
     }
     if field.example:
-        element["placeholder"] = _plain(field.example, _PLACEHOLDER)
+        element["placeholder"] = _plain(f"For example {field.example}", _PLACEHOLDER)
     if field.initial:
         element["initial_value"] = field.initial[:_LONGEST]
     if field.is_watched:
