@@ -87,9 +87,9 @@ READING = {
     for command in COMMANDS
     for verb in command.verbs.values()
     if not verb.mutates
-} | {"[train.logs]", "[train.open]", "[train.unfollow]"}
+} | {"[train.logs]", "[train.open]", "[train.unfollow]", "[train.unwatch]"}
 # What is begun or ended in the direct messages of who asked, and seen nowhere else.
-ALONE = {"/train logs lane --follow", "[train.unfollow]"}
+ALONE = {"/train logs lane --follow", "[train.unfollow]", "[train.unwatch]"}
 
 
 @pytest.mark.timeout(300)
