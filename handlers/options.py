@@ -99,7 +99,11 @@ def _gpu_types(ctx: Context) -> Iterator[Option]:
 
 def _free(queues: Queues, figures: Figures) -> str:
     free = room(figures, queues.pool(figures))
-    return "use unknown" if free is None else f"{free.normalize():f} can be used now"
+    return (
+        "unknown how many can be used now"
+        if free is None
+        else f"{free.normalize():f} can be used now"
+    )
 
 
 def _priorities(ctx: Context) -> Iterator[Option]:

@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -181,10 +182,8 @@ class CommandDispatcher:
         """The context of who may use the verb here; in direct messages they may owe their team."""
         access = self._services.access
         caller = access.caller(session, incoming.person, incoming.channel, team=team)
-        try:
+        with suppress(WhichTeamError):  # the form asks for it
             access.require(caller, Right(verb.right), by_team=bool(verb.team))
-        except WhichTeamError:
-            log.debug("the form asks for the team", person=incoming.person)
         return Context(session, caller, self._clock.now(), self._registry.slash, self._services)
 
     def _shareable(self, question: Question, reply: Reply) -> Reply:

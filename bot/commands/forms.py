@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from bot.commands.context import Context
 from bot.commands.repeating import with_form_button
@@ -12,8 +11,7 @@ from bot.errors import UsageError, UserError
 from bot.slack.card import Reply
 from bot.slack.forms.form import FieldsError, Form, FormPlace, Option
 from bot.slack.grammar.declarations import Command, Verb
-from bot.slack.grammar.filling import FormFacts, fields_of, initials_of, spelled
-from bot.slack.grammar.parameters import ValueType
+from bot.slack.grammar.filling import FormFacts, fields_of, initials_of, reads, spelled
 from bot.slack.grammar.registry import IncompleteError, Parsed, Registry
 from bot.slack.markup import Markup, plain, sentence
 from bot.slack.receiving.incoming import Incoming
@@ -29,7 +27,7 @@ _UNSAID = plain("Fill in what is required to see what would happen.")
 
 
 @dataclass(frozen=True)
-class Sheet:
+class FormState:
     """The form of a verb for a person, with what its fields hold."""
 
     context: Context
@@ -80,9 +78,9 @@ class FormRequests:
         """The form of a verb as it is opened, with what was typed."""
         place = FormPlace(command.name, verb.name, incoming.channel, incoming.thread_ts)
         first = {name: "\n".join(words) for name, words in typed.items()}
-        applying = _applying(Sheet(context, command, verb, place, first))
+        applying = _applying(FormState(context, command, verb, place, first))
         texts = initials_of(verb, typed, applying)
-        return self._form(Sheet(context, command, verb, place, texts))
+        return self._form(FormState(context, command, verb, place, texts))
 
     def changed(self, session: Session, incoming: Incoming) -> Reply:
         """The form as it is after a change of one of its fields."""
@@ -98,7 +96,7 @@ class FormRequests:
             return Reply()
         typed = " ".join(incoming.value.split())
         found = [each for each in find(context) if _matches(each, typed)][:_MOST_OPTIONS]
-        if typed and typed not in {each.value for each in found} and _reads(parameter.kind, typed):
+        if typed and typed not in {each.value for each in found} and reads(parameter, typed):
             found = [*found[: _MOST_OPTIONS - 1], Option(typed)]
         return Reply(options=tuple(found))
 
@@ -109,21 +107,21 @@ class FormRequests:
             FieldsError: fields that do not fit.
             UsageError: the form is of no verb that there is.
         """
-        sheet = self._filled(session, incoming)
-        words = spelled(sheet.verb, sheet.texts)
-        return replace(incoming, kind="command", command=sheet.command.name, words=words)
+        state = self._filled(session, incoming)
+        words = spelled(state.verb, state.texts)
+        return replace(incoming, kind="command", command=state.command.name, words=words)
 
-    def _filled(self, session: Session, incoming: Incoming) -> Sheet:
+    def _filled(self, session: Session, incoming: Incoming) -> FormState:
         """The form as a person filled it, without what does not apply to it any more."""
         command, verb = self._verb(incoming)
         texts = incoming.fields
         context = self._enter(session, incoming, verb, texts.get("team") or None)
         place = FormPlace(command.name, verb.name, incoming.channel, incoming.thread_ts)
-        sheet = Sheet(context, command, verb, place, texts)
+        state = FormState(context, command, verb, place, texts)
         # It may be sent before the change of another field has taken these away.
-        gone = set(verb.form.dependent) - _applying(sheet)
+        gone = set(verb.form.dependent) - _applying(state)
         return replace(
-            sheet, texts={name: text for name, text in texts.items() if name not in gone}
+            state, texts={name: text for name, text in texts.items() if name not in gone}
         )
 
     def _verb(self, incoming: Incoming) -> tuple[Command, Verb]:
@@ -133,11 +131,11 @@ class FormRequests:
             raise UsageError("This form is from an older version.", "Send the command again.")
         return command, verb
 
-    def _form(self, sheet: Sheet) -> Form:
-        command, verb, context = sheet.command, sheet.verb, sheet.context
+    def _form(self, state: FormState) -> Form:
+        command, verb, context = state.command, state.verb, state.context
         facts = FormFacts(
-            initials=sheet.texts,
-            applying=_applying(sheet),
+            initials=state.texts,
+            applying=_applying(state),
             is_undecided=context.caller.is_undecided,
             searched=self._options.keys(),
             defaults=_defaults(context),
@@ -145,37 +143,37 @@ class FormRequests:
         return Form(
             title=self._registry.slash.of(f"{command.name} {verb.name}"),
             submit=verb.name.capitalize(),
-            place=sheet.place,
+            place=state.place,
             fields=fields_of(verb, facts),
             lines=(sentence(f"{verb.summary}."),),
-            foreseen=self._foreseen(sheet),
+            foreseen=self._foreseen(state),
         )
 
-    def _foreseen(self, sheet: Sheet) -> Sequence[Markup]:
-        verb, foresee = sheet.verb, sheet.verb.form.foresee
+    def _foreseen(self, state: FormState) -> Sequence[Markup]:
+        verb, foresee = state.verb, state.verb.form.foresee
         if foresee is None:
             return ()
-        if sheet.context.caller.is_undecided:
+        if state.context.caller.is_undecided:
             return (_UNSAID,)
         try:
-            asked = self._registry.parse(sheet.command.name, spelled(verb, sheet.texts))
-            return foresee(sheet.context, verb, asked.values) if isinstance(asked, Parsed) else ()
+            asked = self._registry.parse(state.command.name, spelled(verb, state.texts))
+            return foresee(state.context, verb, asked.values) if isinstance(asked, Parsed) else ()
         except (FieldsError, IncompleteError):
             return (_UNSAID,)
         except UserError as error:
             return tuple(sentence(line) for line in (error.message, error.hint) if line)
 
 
-def _applying(sheet: Sheet) -> set[str]:
+def _applying(state: FormState) -> set[str]:
     """The parameters that have fields here, of those that have none everywhere."""
-    caller, texts = sheet.context.caller, sheet.texts
-    found = set(sheet.verb.form.applying(sheet.context, texts))
+    caller, texts = state.context.caller, state.texts
+    found = set(state.verb.form.applying(state.context, texts))
     if caller.is_undecided or texts.get("team"):
         found.add("team")
-    team = sheet.context.settings.teams.get(caller.team or "")
+    team = state.context.settings.teams.get(caller.team or "")
     if texts.get("cluster") or (team is not None and len(team.reach) > 1):
         found.add("cluster")
-    return found & {each.name for each in sheet.verb.parameters}
+    return found & {each.name for each in state.verb.parameters}
 
 
 def _defaults(context: Context) -> dict[str, str]:
@@ -189,11 +187,3 @@ def _defaults(context: Context) -> dict[str, str]:
 def _matches(option: Option, typed: str) -> bool:
     words = typed.casefold().split()
     return all(word in f"{option.value} {option.text}".casefold() for word in words)
-
-
-def _reads(kind: ValueType[Any], text: str) -> bool:
-    try:
-        kind.read(text)
-    except ValueError:
-        return False
-    return True

@@ -17,7 +17,7 @@ async def play(story: Story) -> None:
     await form.fills("kind", "sync")
     await form.says("It would use 2 GPUs")
     await form.fills("nodes", "2")
-    await form.says("It would use 2 nodes, each with 2 GPUs", "so it can start at once.")
+    await form.says("It would use 2 nodes, each with 2 GPUs", "so it can be admitted at once.")
     await form.fills("kind", "job")
     await form.is_sent()
     await alice.is_told("Submitted run lane with 2 GPUs")

@@ -190,6 +190,18 @@ def test_a_form_says_what_would_be_refused(client: CommandClient) -> None:
     assert foreseen(changed)[0].startswith("900 GPUs exceed the limit of team-a for one run: ")
 
 
+def test_a_quota_form_says_what_it_would_be(client: CommandClient) -> None:
+    form = opened(client, '/quota request --reason "CVPR deadline"')
+    assert foreseen(form) == ["Fill in what is required to see what would happen."]
+    fields = {"amount": "+8", "length": "3d", "reason": "CVPR deadline"}
+    changed = used(client, form, "form-change", fields=fields).form
+    assert changed is not None
+    assert foreseen(changed) == [
+        "team-a has a nominal quota of 4 GPUs of h100. It would be 12, for 3d."
+    ]
+    assert "No overrides have been requested yet." in client.says(ALICE, TEAM_A, "/quota history")
+
+
 def test_looking_at_a_form_starts_nothing(client: CommandClient) -> None:
     form = opened(client, "/train submit")
     used(client, form, "form-change", fields=RUN)

@@ -199,7 +199,7 @@ def _errors(verb: Verb, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if parameter.shape in {"flag", "rest"}:
             continue
         for value in values:
-            if not _reads(parameter, value):
+            if not reads(parameter, value):
                 kind = parameter.kind
                 right = f"Write {kind.form}, for example {kind.example}."
                 yield parameter.name, f"This cannot be {shown(value)}. {right}".replace("`", "")
@@ -208,7 +208,8 @@ def _errors(verb: Verb, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield MORE, "Only options go here, without -- and what follows it."
 
 
-def _reads(parameter: Parameter, value: str) -> bool:
+def reads(parameter: Parameter, value: str) -> bool:
+    """Whether the text can be a value of the parameter."""
     try:
         parameter.kind.read(value)
     except ValueError:

@@ -2,7 +2,8 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
@@ -34,6 +35,7 @@ Answer = Callable[[Incoming], Reply | None]
 _NOT_SHARED = sentence(
     "This may not have been shared. If it is not in the channel, click Share again."
 )
+_NOT_OPENED = sentence("Slack did not open your direct messages with the bot. Try again.")
 _BUSY = sentence("Too many requests are in progress. Try again in a moment.")
 
 
@@ -113,15 +115,16 @@ class Answers:
     def _open_in_direct(self, incoming: Incoming, answer: Answer) -> None:
         view_id = incoming.delivery
         loading = notice_of("Quartermaster", (plain("Loading ..."),))
-        try:
+        with _logged():  # if only the answer was lost, it is open
             self._client.open_view(incoming.trigger_id or "", {**loading, "external_id": view_id})
+        view = notice_of("Quartermaster", (_NOT_OPENED,))
+        with _logged():
             channel = self._client.open_dm(incoming.person)
             received = time.monotonic()
             reply = answer(replace(incoming, channel=channel, received=received)) or Reply()
             view = view_of(reply.form) if reply.form else notice_of("Quartermaster", reply.lines)
+        with _logged():
             self._client.update_own_view(view_id, view)
-        except ChatError as error:
-            log.warning("a form could not be opened", error=error.message)
 
     def update_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
         """Shows the reply's form in place of the one that was changed."""
@@ -192,6 +195,15 @@ class Answers:
             self._client.respond(incoming.response_url, draft, thread, for_all=for_all)
         else:
             self._client.post_ephemeral(place, incoming.person, draft)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Logs that a step of opening a form failed."""
+    try:
+        yield
+    except ChatError as error:
+        log.warning("a form could not be opened", error=error.message)
 
 
 def draft_of(incoming: Incoming, reply: Reply) -> Draft:

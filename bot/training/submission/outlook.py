@@ -94,7 +94,7 @@ def _start_lines(outlook: Outlook, format_command: FormatCommand) -> Iterator[Ma
     elif start.free is None:
         yield plain("How many GPUs can be used now is unknown.")
     elif start.free >= wanted + start.ahead:
-        yield plain(f"{_gpus(start.free, start)} can be used now, so it can start at once.")
+        yield plain(f"{_gpus(start.free, start)} can be used now, so it can be admitted at once.")
     else:
         ahead = f", and runs that wait already request {_number(start.ahead)}"
         now = f"{_gpus(start.free, start)} can be used now{ahead if start.ahead else ''}"
