@@ -26,8 +26,9 @@ HELD, BUSY, IDLE = Amounts(4000), Amounts(4000, 4000, 3000, 0, 60, 80), Amounts(
 
 
 def sample(client: CommandClient) -> None:
-    """What the clock does every minute, done now."""
+    """What the clock does every minute, done as a minute begins: it lasts for the answers."""
     app = client.application
+    app.clock.shift(MINUTE - timedelta(seconds=datetime.now(UTC).timestamp() % 60))
     engines = Engines(app.settings, app.clusters)
     sampler = SampleController(app.database, app.clock, app.settings, app.clusters, engines.of)
     app.database.transaction(sampler.step("default").save)
