@@ -19,9 +19,10 @@ def late() -> DatabaseError:
     return DatabaseError("This took too long.", _NOTHING_DONE)
 
 
-def abandoned() -> DatabaseError:
-    """The writer ended while it ran this work."""
-    return DatabaseError("The thread that writes to the database has ended.", _UNKNOWN)
+def abandoned(*, is_begun: bool) -> DatabaseError:
+    """The writer ended while it ran this work, or before."""
+    told = _UNKNOWN if is_begun else _NOTHING_DONE
+    return DatabaseError("The thread that writes to the database has ended.", told)
 
 
 def failed(error: SQLAlchemyError) -> DatabaseError:

@@ -1,5 +1,6 @@
 """The writer of a SQLite file: one thread that runs all transactions and commits them in groups."""
 
+import math
 import threading
 import time
 from collections import deque
@@ -80,15 +81,14 @@ class GroupCommit:
         queued = _Transaction(work, limit, is_urgent)
         self._queue(queued)
         patience = max(0.0, limit - time.monotonic())
-        with suppress(TimeoutError):
-            queued.outcome.exception(min(patience, _LOCK_SECONDS) if is_urgent else patience)
+        self._await(queued.outcome, min(patience, _LOCK_SECONDS) if is_urgent else patience)
         if queued.outcome.cancel():  # it has not begun
+            if not self._lives():
+                raise failures.abandoned(is_begun=False)
             raise failures.busy() if patience else failures.late()
-        while not queued.outcome.done() and self._lives():
-            with suppress(TimeoutError):
-                queued.outcome.exception(_LOCK_SECONDS)
+        self._await(queued.outcome)
         if not queued.outcome.done():
-            raise failures.abandoned()
+            raise failures.abandoned(is_begun=True)
         result: T = queued.outcome.result()
         return result
 
@@ -108,6 +108,13 @@ class GroupCommit:
         for thread in self.threads:
             thread.join()
         self._thread = None
+
+    def _await(self, outcome: "Future[Any]", seconds: float = math.inf) -> None:
+        """Returns once there is an outcome, after `seconds`, or when the writer has ended."""
+        end = time.monotonic() + seconds
+        while not outcome.done() and self._lives() and (left := end - time.monotonic()) > 0:
+            with suppress(TimeoutError):
+                outcome.exception(min(left, _LOCK_SECONDS))
 
     def _lives(self) -> bool:
         return any(thread.is_alive for thread in self.threads)

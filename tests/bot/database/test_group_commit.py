@@ -253,9 +253,17 @@ def test_who_waits_for_a_dead_writer_is_told(file: Database) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         enough = time.monotonic() + PATIENCE_SECONDS
-        said = outcome(pool.submit(file.transaction, work, deadline=enough))
-    assert isinstance(said, DatabaseError)
-    assert (said.message, said.hint) == (
-        "The thread that writes to the database has ended.",
-        "It is unknown whether this was recorded. Check before you repeat it.",
-    )
+        begun = outcome(pool.submit(file.transaction, work, deadline=enough))
+        after = outcome(pool.submit(file.transaction, waking("a")))
+    assert [(type(each), str(each), getattr(each, "hint", "")) for each in (begun, after)] == [
+        (
+            DatabaseError,
+            "The thread that writes to the database has ended.",
+            "It is unknown whether this was recorded. Check before you repeat it.",
+        ),
+        (
+            DatabaseError,
+            "The thread that writes to the database has ended.",
+            "Nothing was done. Try again in a moment.",
+        ),
+    ]
