@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
@@ -106,8 +106,13 @@ class Workers(Executor):
     They all begin with `start`, so that none is missing when there is work.
     """
 
-    def __init__(self, name: str, many: int, *, limit_seconds: float) -> None:
-        self._waiting: SimpleQueue[Work | None] = SimpleQueue()
+    def __init__(
+        self, name: str, many: int, *, limit_seconds: float, idle_seconds: float = _IDLE_SECONDS
+    ) -> None:
+        self._idle_seconds = idle_seconds
+        # Not SimpleQueue: where another thread is quicker at the end of the time-out, its `get`
+        # computes a negative one, and waits for good (seen with Python 3.10 to 3.12).
+        self._waiting: Queue[Work | None] = Queue()
         self._stopped = threading.Event()
         self.threads = tuple(
             EssentialThread(f"{name}-{number}", self._pass, limit_seconds=limit_seconds)
@@ -156,7 +161,7 @@ class Workers(Executor):
 
     def _pass(self) -> bool:
         try:
-            work = self._waiting.get(timeout=_IDLE_SECONDS)
+            work = self._waiting.get(timeout=self._idle_seconds)
         except Empty:
             return True
         if work is None:

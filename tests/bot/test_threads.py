@@ -1,8 +1,9 @@
 """Threads that the bot cannot do without: one pass may raise, and a dead one is told."""
 
-import threading
+import time
 from collections.abc import Callable
 from functools import partial
+from threading import Event
 
 import pytest
 from typing_extensions import override
@@ -71,7 +72,7 @@ def test_passes_that_all_raise_are_told_too() -> None:
 
 
 def test_workers_outlive_what_their_work_raises() -> None:
-    workers, done = Workers("work", 1, limit_seconds=60), threading.Event()
+    workers, done = Workers("work", 1, limit_seconds=60), Event()
     workers.start()
     workers.begin(lambda: 1 // 0)
     workers.begin(done.set)
@@ -90,6 +91,21 @@ def test_workers_finish_what_waits_before_they_end() -> None:
     workers.shutdown()
     assert sorted(done) == [0, 1, 2, 3, 4]
     assert not any(thread.is_alive for thread in workers.threads)
+
+
+def test_workers_that_miss_work_wait_no_longer() -> None:
+    """At the end of its wait, another worker is often quicker: this one holds the processor."""
+    idle_seconds, many = 0.005, 400
+    workers = Workers("work", 16, limit_seconds=60, idle_seconds=idle_seconds)
+    workers.start()
+    for number in range(many):
+        workers.begin(int)
+        next_at = time.monotonic() + idle_seconds * (0.75 + 0.3 * number / many)
+        while time.monotonic() < next_at:
+            pass
+    ended_at = time.monotonic()
+    wait_until(lambda: all((thread.passed_at or 0) > ended_at for thread in workers.threads))
+    workers.shutdown()
 
 
 def test_work_after_the_last_thread_is_refused() -> None:
