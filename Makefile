@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -23,14 +23,18 @@ help: ## list the targets
 setup: $(READY) ## build .venv from uv.lock; nothing to do when it is up to date
 	@echo "Ready: .venv has the packages of uv.lock."
 
-demo: $(READY) ## play the first-run story: no Slack, no Kubernetes needed
-	@$(PYTHON) -m bot playground --headless --scenario first-run
+demo: $(READY) ## try the bot in a chat in your browser; without a terminal, play a story and exit
+	@if [ -t 1 ]; then $(PYTHON) -m bot playground --open; \
+	else $(PYTHON) -m bot playground --headless --scenario first-run; fi
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m "not slow" --numprocesses=$(PROCESSES) $(SHARED))
 
 test-long: $(READY) postgres prometheus ## run whole stories with a real bot, and kill it everywhere
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m slow --numprocesses=auto --maxprocesses=4 $(SHARED))
+
+test-browser: $(READY) ## run the tests of the playground's page in a headless Chromium
+	@$(PYTHON) -m pytest tests/browser $(PYTEST_ARGS)
 
 fuzz: $(READY) ## a million random commands and clicks (half an hour); SEED=7 repeats, ACTS=5000 is shorter
 	@$(PYTHON) -m pytest tests/fuzz/test_fuzz.py -k random_acts -s \

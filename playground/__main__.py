@@ -12,8 +12,13 @@ import click
 from playground import scenarios
 from playground.bot_process import BotError
 from playground.control.api import USAGE
+from playground.loopback import Loopback
 from playground.opening import opened
+from playground.page.app import Page
+from playground.page.browser import open_browser
+from playground.page.stage import Stage
 from playground.settings import Addresses, Setup
+from playground.slack.installed import ManifestError
 from playground.slack.page import write_page
 from playground.story.context import StoryError
 from playground.story.scenario import Scenario, run_scenario
@@ -24,7 +29,7 @@ _EXAMPLES = """\b
 Examples:
   python -m playground --list
   python -m playground --headless --scenario first-run
-  python -m playground"""
+  python -m playground --open"""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,11 @@ class Arguments:
     """What the command line says."""
 
     scenario: Scenario | None
+    is_headless: bool
     stays: bool
-    page: Path
+    html: Path
+    opens: bool
+    page_port: int
 
 
 def _scenario(_context: object, _option: object, name: str | None) -> Scenario | None:
@@ -58,7 +66,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
               help="List the scenarios.")  # fmt: skip
 @click.option("--scenario", metavar="NAME", callback=_scenario, help="Play this scenario.")
-@click.option("--headless", is_flag=True, help="Exit after the scenario: 0 if it passed, 1 if not.")
+@click.option(
+    "--headless", is_flag=True, help="Play it in the terminal, and exit: 0 if it passed, 1 if not."
+)
 @click.option(
     "--html",
     metavar="FILE",
@@ -67,12 +77,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--out", metavar="DIR", type=_FOLDER, default="playground-out", show_default=True,
               help="Folder for the bot's configuration, database and log.")  # fmt: skip
-@click.option("--keep", is_flag=True, help="Keep running after the scenario.")
+@click.option("--keep", is_flag=True, help="Keep running after a headless scenario.")
 @click.option("--seed", metavar="N", default=1, show_default=True, help="Random seed.")
 @click.option(
     "--database-url", metavar="URL", default="", help="Use this database instead of SQLite."
 )
 @click.option("--port", metavar="N", default=0, help="Port of the control API.")
+@click.option("--page-port", metavar="N", default=0, help="Port of the page.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser, if there is one.")
 def main(  # one argument an option
     *,
     scenario: Scenario | None,
@@ -83,31 +95,57 @@ def main(  # one argument an option
     seed: int,
     database_url: str,
     port: int,
+    page_port: int,
+    opens: bool,
 ) -> None:
     """Try Quartermaster in an embedded Slack workspace and cluster."""
     if headless and scenario is None:
         raise click.UsageError("--headless needs a --scenario; --list names them.")
     setup = scenario.setup if scenario else Setup(prometheus=True)
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
-    arguments = Arguments(scenario, stays=keep or not headless, page=html or out / "channels.html")
+    html = html or out / "channels.html"
+    arguments = Arguments(scenario, headless, keep, html, opens, page_port)
     try:
         sys.exit(asyncio.run(_run(options, arguments)))
-    except (BotError, WorldError, OSError) as error:
+    except (BotError, ManifestError, WorldError, OSError) as error:
         raise click.ClickException(str(error)) from None
 
 
 async def _run(options: Options, arguments: Arguments) -> int:
+    if arguments.is_headless and arguments.scenario is not None:
+        return await _headless(options, arguments.scenario, arguments)
+    await _shows_page(options, arguments)
+    return 0
+
+
+async def _headless(options: Options, scenario: Scenario, arguments: Arguments) -> int:
+    """Plays a story in the terminal, and writes what its channels show."""
     async with opened(options) as world:
         world.slack.transcript.printer = click.echo
         await world.start_bots()
-        code = 0
-        if arguments.scenario:
-            code = await _play(world, arguments.scenario)
-            write_page(world.slack, arguments.page)
-            click.echo(f"The channels as an HTML page: {arguments.page}")
+        code = await _play(world, scenario)
+        write_page(world.slack, arguments.html)
+        click.echo(f"The channels as an HTML page: {arguments.html}")
         if arguments.stays:
-            await _stays_up(world.addresses, options.out)
+            _introduce(world.addresses, options.out)
+            await _interrupted()
     return code
+
+
+async def _shows_page(options: Options, arguments: Arguments) -> None:
+    """Serves the page until Ctrl-C or SIGTERM."""
+    stage, servers = Stage(options), Loopback()
+    page = Page(stage)
+    url = servers.serve(page.app, arguments.page_port) + page.path
+    try:
+        stage.begin()
+        click.echo(f"The playground: {url}\nCtrl-C stops it.")
+        if arguments.opens:
+            open_browser(url)
+        await _interrupted()
+    finally:
+        await stage.close()
+        await servers.close()
 
 
 async def _play(world: World, scenario: Scenario) -> int:
@@ -127,15 +165,14 @@ def _introduce(at: Addresses, out: Path) -> None:
     click.echo(f"The bot     {at.bot}  (log: {out / 'bot.log'})\n\n{USAGE}\nCtrl-C stops it.")
 
 
-async def _stays_up(at: Addresses, out: Path) -> None:
-    """Says how to act, and returns on Ctrl-C or SIGTERM."""
+async def _interrupted() -> None:
+    """Returns on Ctrl-C or SIGTERM."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as stack:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, told.set)
             stack.callback(loop.remove_signal_handler, number)
-        _introduce(at, out)
         await told.wait()
 
 

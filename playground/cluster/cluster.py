@@ -51,6 +51,7 @@ class Cluster:
         engine: str = "kueue",
     ) -> None:
         self.clock = clock
+        self.engine = engine
         self.ledger = ledger or Ledger()
         self.inside = Inside(clock.now, engine)
         self.app = ClusterApp(self.inside, self.ledger)
@@ -86,6 +87,11 @@ class Cluster:
         """Stops listening and closes all connections; to be called in the server's loop."""
         if self._server is not None:
             self._server.refuse()
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it takes no connections."""
+        return self._server is None or not self._server.is_listening
 
     async def come_up(self) -> None:
         """Listens again, on the same port."""

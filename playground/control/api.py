@@ -9,6 +9,7 @@ from playground.cluster.control.training import Training
 from playground.cluster.operators.catalogue import OPERATORS
 from playground.control.web import CONFLICT, NOT_FOUND, Request, Response, WebError, application
 from playground.ledger import Fault
+from playground.pace import ImpatientError
 from playground.prometheus.service import Prometheus
 from playground.slack.errors import PersonError
 from playground.slack.faults import Down
@@ -29,6 +30,8 @@ USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
   POST /fault {"name": "chat.postMessage", "fault": "lose-answer"}
        kill-before, kill-after, lose-answer or refuse; "number": 7 instead of a name
   POST /slack {"is": "down"}           down or up
+  POST /cluster {"is": "down"}         down or up; "name" of one, else all
+  POST /again {}                       Slack delivers the last act to the bot once more
   PUT  /behaviour {"image": "ghcr.io/acme/lane", "seconds_per_epoch": 5}
   POST /install {"operator": "mpi-operator"}
        jobset, mpi-operator, trainer or training-operator
@@ -61,6 +64,8 @@ class Control:
             "POST /bot": self._bot,
             "POST /fault": self._fault,
             "POST /slack": self._slack,
+            "POST /cluster": self._cluster,
+            "POST /again": self._again,
             "PUT /behaviour": self._behaviour,
             "POST /install": self._install,
             "POST /nature": self._nature,
@@ -68,16 +73,17 @@ class Control:
             "POST /prometheus": self._prometheus,
             "GET /requests": self._requests,
         }
-        self.app = application(self._answer)
+        self.app = application(self.answer)
 
-    async def _answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """The answer to one request; WebError says what is wrong with it."""
         first = "/" + request.path.strip("/").partition("/")[0]
         route = f"{request.method} {first}"
         if route not in self._routes:
             raise WebError(f"there is no route {route}{closest(route, self._routes)}", NOT_FOUND)
         try:
             return await self._routes[route](request)
-        except PersonError as error:
+        except (PersonError, ImpatientError) as error:
             raise WebError(str(error), CONFLICT) from None
 
     async def _usage(self, _request: Request) -> Response:
@@ -92,7 +98,11 @@ class Control:
         return Response({"offset_seconds": offset.total_seconds()})
 
     async def _forward(self, request: Request) -> Response:
-        await self._world.pass_time(duration(_text(request, "forward")))
+        ahead = duration(_text(request, "forward"))
+        if any(bot.is_running for bot in self._world.bots):
+            await self._world.pass_time(ahead)
+        else:  # nobody says when nothing is left to do
+            await self._world.jump(ahead)
         return Response({"now": self._world.clock.now().isoformat()})
 
     async def _say(self, request: Request) -> Response:
@@ -161,6 +171,25 @@ class Control:
         else:
             self._world.slack.come_up()
         return Response({"slack": state})
+
+    async def _cluster(self, request: Request) -> Response:
+        state, clusters = _text(request, "is"), self._world.clusters
+        name = request.body.get("name")
+        if state not in {"down", "up"}:
+            raise WebError(f"a cluster cannot be {state}{closest(state, ['down', 'up'])}")
+        if name is not None and name not in clusters:
+            known = closest(str(name), clusters)
+            raise WebError(f"there is no cluster {name}{known}", NOT_FOUND)
+        for each in (clusters[name],) if name else clusters.values():
+            if state == "down":
+                each.go_down()
+            elif each.is_down:
+                await each.come_up()
+        self._world.changes.ring()
+        return Response({"cluster": state})
+
+    async def _again(self, _request: Request) -> Response:
+        return Response({"delivered": await self._world.slack.again()})
 
     async def _behaviour(self, request: Request) -> Response:
         image = _text(request, "image")

@@ -50,6 +50,34 @@ def mention(state: State, user: str, channel: str, text: str, thread_ts: str | N
     return post(state, message)
 
 
+def write(state: State, user: str, channel: str, text: str, thread_ts: str | None) -> Message:
+    """Writes a message to whoever is there; only a mention in it calls the bot."""
+    place = present(state, user, channel)
+    written = typed(text, state, labels=False)
+    return post(state, Message(place.id, "", user, written, thread_ts=thread_ts))
+
+
+async def again(state: State) -> str:
+    """Delivers the last payload to the bot once more, as Slack may; says which kind it was."""
+    if state.courier.last is None:
+        raise PersonError("nobody has done anything yet")
+    kind, payload = state.courier.last
+    if kind == "events_api":
+        state.courier.publish(payload)
+        return f"the event {payload['event']['type']}"
+    told = payload.get("command") or payload["type"]
+    user = payload.get("user_id") or payload["user"]["id"]
+    try:
+        bodies = await state.courier.interact(kind, payload)
+    except DeliveryError:
+        state.note(Kind.FAILED, user, f"{told} was delivered again, and not acknowledged")
+        return str(told)
+    if kind == "slash_commands":
+        for body in bodies:
+            _shown(state, user, state.channel(payload["channel_id"]), body)
+    return str(told)
+
+
 def rewrite(state: State, user: str, message: Message, text: str) -> None:
     """Edits a message that this person wrote."""
     place = present(state, user, message.channel)

@@ -37,6 +37,7 @@ class Courier:
         self.urls: RequestUrls | None = None
         self.on_arrival: Callable[[], None] = lambda: None
         self.retry_seconds = RETRY_SECONDS
+        self.last: tuple[str, Json] | None = None  # what was delivered last: kind and payload
         self._sockets = sockets
         self._faults = faults
         self._signing_secret = signing_secret
@@ -54,6 +55,7 @@ class Courier:
         Raises:
             DeliveryError: when no delivery was acknowledged in time.
         """
+        self.last = kind, payload
         times = 2 if self._faults.doubled else 1
         results = await asyncio.gather(
             *(self._deliver(kind, payload) for _ in range(times)), return_exceptions=True
@@ -66,6 +68,7 @@ class Courier:
 
     def publish(self, payload: Json) -> None:
         """Delivers an event in the background, up to four times until it is acknowledged."""
+        self.last = "events_api", payload
         task = asyncio.get_running_loop().create_task(self._persist(payload))
         self._tasks.add(task)
         task.add_done_callback(self._ended)

@@ -67,6 +67,7 @@ class State:
         self.channels: dict[str, Channel] = story_channels()
         self.files: dict[str, File] = {}
         self.app = Installed()  # none, until a manifest is installed
+        self.manifest: Json = {}
         self.scopes: set[str] = set()  # those that the bot's token was granted
         self.violations: list[str] = []
         self.refusals: list[tuple[str, str]] = []  # method and error of each call refused
@@ -84,7 +85,7 @@ class State:
 
     def install(self, manifest: Json) -> None:
         """Makes the app what the manifest says, and grants what it asks for; ManifestError."""
-        self.app = installed(manifest)
+        self.app, self.manifest = installed(manifest), manifest
         self.scopes = set(self.app.scopes)
 
     async def interact(self, payload: Json) -> list[Any]:

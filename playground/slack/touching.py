@@ -18,19 +18,23 @@ _MENUS = ("static_select", "overflow", "radio_buttons")
 
 @dataclass(frozen=True)
 class Touch:
-    """One use of a control: whose, which (action_id or label), and with what."""
+    """One use of a control: whose, which (action_id or label), and with what.
+
+    `block` chooses among blocks whose controls are called the same.
+    """
 
     user: str
     control: str
     confirm: bool = False
     option: str | None = None
+    block: str | None = None
 
 
 async def click(state: State, where: Message | View, touch: Touch) -> Json | None:
     """Uses a control, and returns the confirm dialog the person went through, if any."""
     must_see(state, where, touch.user)
     blocks = where.blocks if isinstance(where, Message) else where.body["blocks"]
-    block, element = _control(blocks, touch.control)
+    block, element = _control(blocks, touch)
     option = _option(element, touch.option)
     dialog: Json | None = element.get("confirm")
     if dialog is not None and not touch.confirm:
@@ -56,9 +60,9 @@ def must_see(state: State, where: Message | View, user: str) -> None:
         raise PersonError(f"{state.name_of(user)} does not see this message")
 
 
-def _control(blocks: Iterable[Json], wanted: str) -> tuple[Json, Json]:
-    offered = []
-    for block in blocks:
+def _control(blocks: Iterable[Json], touch: Touch) -> tuple[Json, Json]:
+    wanted, offered = touch.control, []
+    for block in (each for each in blocks if touch.block in (None, each["block_id"])):
         for element in elements_of(block):
             label = element.get("text", {}).get("text", "")
             if wanted in (element.get("action_id"), label):

@@ -33,6 +33,12 @@ class Workspace(State):
         """A person writes to the bot in a channel or thread; @Quartermaster is put first."""
         return acting.mention(self, user, channel, text, thread_ts)
 
+    async def write(
+        self, user: str, channel: str, text: str, thread_ts: str | None = None
+    ) -> Message:
+        """A person writes a message, which calls the bot only if it says so."""
+        return acting.write(self, user, channel, text, thread_ts)
+
     async def rewrite(self, user: str, message: Message, text: str) -> None:
         """A person edits a message of theirs."""
         acting.rewrite(self, user, message, text)
@@ -45,13 +51,14 @@ class Workspace(State):
         *,
         confirm: bool = False,
         option: str | None = None,
+        block: str | None = None,
     ) -> Json | None:
         """A person uses a button or menu, named by action_id or label; returns the dialog shown.
 
         A control that asks first needs `confirm=True`; a menu needs the `option`, by value or
         label. Raises PersonError when this person cannot see it or did not confirm.
         """
-        act = touching.Touch(user, control, confirm=confirm, option=option)
+        act = touching.Touch(user, control, confirm=confirm, option=option, block=block)
         return await touching.click(self, where, act)
 
     async def shortcut(self, user: str, name: str, message: Message | None = None) -> None:
@@ -77,6 +84,10 @@ class Workspace(State):
     async def open_home(self, user: str) -> None:
         """A person opens the app's Home tab."""
         acting.open_home(self, user)
+
+    async def again(self) -> str:
+        """Slack delivers the last act of anyone to the bot once more; returns what it was."""
+        return await acting.again(self)
 
     def go_down(self, how: Down) -> None:
         """Takes Slack away: sockets break, requests fail, payloads are not delivered."""

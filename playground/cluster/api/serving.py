@@ -35,6 +35,11 @@ class Server:
         """Where the API is."""
         return f"http://{LOOPBACK}:{self.port}"
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether it accepts connections."""
+        return self._server is not None and self._server.is_serving()
+
     async def listen(self) -> None:
         """Accepts connections; the port stays the same when it listens again."""
         loop = asyncio.get_running_loop()

@@ -1,0 +1,162 @@
+// Where people write: slash commands with their hints, mentions, and messages.
+
+import { h, toast, uniqueId } from "./dom.js";
+import { act, channelOf, store } from "./store.js";
+
+/** A field for messages to a place ({channel, thread}); it empties itself when they are sent. */
+export class Composer {
+  constructor(place) {
+    this.place = place;
+    this.listId = uniqueId();
+    this.drafts = new Map();
+    this.list = h("ul", { class: "suggestions", id: this.listId, role: "listbox", hidden: true });
+    this.area = h("textarea", {
+      rows: 1, class: "write", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false",
+      "aria-controls": this.listId,
+      oninput: () => { this.grow(); this.suggest(); },
+      onkeydown: (event) => this.pressed(event),
+      onblur: () => setTimeout(() => this.close(), 150),
+    });
+    this.note = h("div", { class: "soft note" });
+    this.send = h("button", { class: "button primary", onclick: () => this.sends() }, "Send");
+    this.root = h("div", { class: "composer" }, this.list,
+      h("div", { class: "box" }, this.area, this.send), this.note);
+  }
+
+  /** Shows the draft of another place. */
+  move() {
+    const { channel, thread } = this.place();
+    const key = `${store.me} ${channel} ${thread}`;
+    if (key !== this.key) {
+      this.drafts.set(this.key, this.area.value);
+      this.area.value = this.drafts.get(key) ?? "";
+      this.key = key;
+      this.close();
+      this.grow();
+    }
+    const there = channelOf(channel);
+    const app = store.workspace?.app;
+    const isClosed = there?.is_archived || (there?.is_direct && !app?.takes_messages);
+    const where = there?.is_direct ? app?.name : `#${there?.name ?? ""}`;
+    this.area.disabled = this.send.disabled = Boolean(isClosed) || !there;
+    this.area.placeholder = isClosed ? "Messages are turned off here."
+      : thread ? "Reply…" : `Message ${where}, or / for commands`;
+    this.area.setAttribute("aria-label", thread ? "Reply in the thread" : `Message ${where}`);
+  }
+
+  /** Puts a text there, for the person to send. */
+  fill(text) {
+    this.area.value = text;
+    this.grow();
+    this.area.focus();
+    this.suggest();
+  }
+
+  grow() {
+    this.area.style.height = "auto";
+    this.area.style.height = `${Math.min(this.area.scrollHeight, 220)}px`;
+  }
+
+  async sends() {
+    const text = this.area.value.trim();
+    if (!text) return;
+    const { channel, thread } = this.place();
+    this.area.value = "";
+    this.suggest();
+    this.grow();
+    try {
+      const invited = /^\/invite\s+@?(\S+)/.exec(text);
+      if (invited) await act("invite", { channel });
+      else await act("write", { channel, thread: thread || undefined, text });
+    } catch (error) {
+      toast(error.message);
+      if (!this.area.value) this.fill(text);
+    }
+  }
+
+  // Suggestions
+
+  suggest() {
+    const before = this.area.value.slice(0, this.area.selectionStart);
+    const command = /^\/\S*$/.exec(before);
+    const name = /(?:^|\s)([@#])([\w.-]*)$/.exec(before);
+    const typed = /^(\/\S+)\s/.exec(before);
+    const known = typed && store.workspace.commands.find((each) => each.name === typed[1]);
+    this.note.textContent = known ? `${known.name} ${known.hint}` : "";
+    if (command) this.offer(commands(command[0]), before.length - command[0].length);
+    else if (name) this.offer(names(name[1], name[2]), before.length - name[2].length - 1);
+    else this.close();
+  }
+
+  offer(found, from) {
+    this.found = found;
+    this.from = from;
+    if (!found.length) return this.close();
+    this.list.replaceChildren(...found.map((each, at) => h("li", {
+      role: "option", id: `${this.listId}-${at}`, "aria-selected": "false",
+      onpointerdown: (event) => { event.preventDefault(); this.take(at); },
+    }, h("b", {}, each.label), h("span", { class: "soft" }, each.hint), each.about && h("div", { class: "soft about" }, each.about))));
+    this.list.hidden = false;
+    this.area.setAttribute("aria-expanded", "true");
+    this.choose(0);
+  }
+
+  choose(at) {
+    this.at = (at + this.found.length) % this.found.length;
+    [...this.list.children].forEach((item, each) => item.setAttribute("aria-selected", String(each === this.at)));
+    this.area.setAttribute("aria-activedescendant", `${this.listId}-${this.at}`);
+    this.list.children[this.at].scrollIntoView({ block: "nearest" });
+  }
+
+  take(at) {
+    const { text } = this.found[at];
+    const after = this.area.value.slice(this.area.selectionStart);
+    const before = `${this.area.value.slice(0, this.from)}${text} `;
+    this.area.value = before + after;
+    this.area.setSelectionRange(before.length, before.length);
+    this.area.focus();
+    this.suggest();
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.found = [];
+    this.area.setAttribute("aria-expanded", "false");
+    this.area.removeAttribute("aria-activedescendant");
+  }
+
+  pressed(event) {
+    if (event.isComposing) return;
+    const isOpen = !this.list.hidden;
+    const isWhole = isOpen && this.area.value.slice(this.from).trim() === this.found[this.at]?.text;
+    if (isOpen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      this.choose(this.at + (event.key === "ArrowDown" ? 1 : -1));
+    } else if (isOpen && event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      this.close();
+    } else if (isOpen && (event.key === "Tab" || (event.key === "Enter" && !isWhole)) && !event.shiftKey) {
+      event.preventDefault();
+      this.take(this.at);
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      this.sends();
+    }
+  }
+}
+
+function commands(start) {
+  return store.workspace.commands.filter((each) => each.name.startsWith(start.toLowerCase()))
+    .map((each) => ({ label: each.name, text: each.name, hint: each.hint, about: each.description }));
+}
+
+function names(sign, start) {
+  const { people, groups, channels } = store.workspace;
+  const all = sign === "#"
+    ? channels.filter((each) => !each.is_direct).map((each) => [each.name, ""])
+    : [...people.filter((each) => !each.is_gone).map((each) => [each.handle, each.real_name]),
+      ...groups.map((each) => [each.name, "group"])];
+  return all.filter(([name, real]) => [name, real].some((each) => each.toLowerCase().startsWith(start.toLowerCase())))
+    .map(([name, about]) => ({ label: `${sign}${name}`, text: `${sign}${name}`, hint: about }));
+}

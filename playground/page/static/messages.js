@@ -1,0 +1,229 @@
+// The messages of a channel or thread. Each is made once and made again only when it changed; the
+// newest are there at once, the older ones follow while the browser is idle. What is out of sight
+// is not laid out (content-visibility, in the style sheet), so that thousands stay smooth.
+
+import { blocks } from "./blocks.js";
+import { dayName, dayOf, fullTime, momentOf, timeOf } from "./dates.js";
+import { h, swap } from "./dom.js";
+import { fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
+import { emoji, mrkdwn } from "./text.js";
+
+const AT_ONCE = 40, WHILE_IDLE = 60, TOGETHER_SECONDS = 300, NEAR_END = 60;
+
+export class MessageList {
+  /** `onThread` is called with the timestamp of a message whose thread is to be opened. */
+  constructor({ label, onThread }) {
+    this.onThread = onThread;
+    this.inner = h("div", { class: "inner" });
+    this.root = h("div", {
+      class: "messages", role: "log", "aria-label": label, tabindex: "0", onscroll: () => this.scrolled(),
+    }, this.inner);
+    this.nodes = new Map(); // ts -> node
+    this.isAtEnd = true;
+    new ResizeObserver(() => this.keepEnd()).observe(this.inner);
+    new ResizeObserver(() => this.keepEnd()).observe(this.root);
+  }
+
+  /** Shows a channel or one of its threads. */
+  show(channel, thread = "") {
+    this.channel = channel;
+    this.thread = thread;
+    this.nodes.clear();
+    this.inner.replaceChildren();
+    this.isAtEnd = true;
+    this.unreadAfter = thread ? "" : lastRead(channel);
+    this.oldest = Math.max(0, messagesOf(channel, thread).length - AT_ONCE);
+    this.update();
+  }
+
+  /** Brings the list up to date. */
+  update() {
+    const messages = messagesOf(this.channel, this.thread);
+    const replies = repliesOf(this.channel);
+    const wanted = messages.slice(this.oldest);
+    const shown = new Set(wanted.map((each) => each.ts));
+    for (const [ts, node] of this.nodes) if (!shown.has(ts)) this.forget(ts, node);
+    let before = this.inner.querySelector(":scope > .empty");
+    before?.remove();
+    before = null;
+    wanted.forEach((message, at) => {
+      const node = this.node(message, messages[this.oldest + at - 1], replies.get(message.ts) ?? []);
+      const place = before ? before.nextSibling : this.inner.firstChild;
+      if (place !== node) this.inner.insertBefore(node, place);
+      before = node;
+    });
+    if (!messages.length) this.inner.append(h("p", { class: "empty" }, "Nothing here yet."));
+    this.keepEnd();
+    this.read(messages);
+    if (this.oldest > 0 && !this.filling) this.fill();
+  }
+
+  forget(ts, node) {
+    node.remove();
+    this.nodes.delete(ts);
+  }
+
+  /** Adds older messages, some at a time, until all are there. */
+  fill() {
+    this.filling = true;
+    const later = window.requestIdleCallback ?? ((act) => setTimeout(act, 16));
+    later(() => {
+      this.filling = false;
+      const { oldest } = this;
+      this.oldest = Math.max(0, oldest - WHILE_IDLE);
+      if (oldest) this.update();
+    });
+  }
+
+  node(message, previous, replies) {
+    const state = [message, isTogether(previous, message), isNewDay(previous, message),
+      this.thread ? 0 : replies.length, replies.at(-1)?.ts, this.isFirstUnread(previous, message)];
+    const known = this.nodes.get(message.ts);
+    if (known && known.state.every((each, at) => each === state[at])) return known;
+    const fresh = this.draw(message, state, replies);
+    fresh.state = state;
+    this.nodes.set(message.ts, fresh);
+    return known ? swap(known, fresh) : fresh;
+  }
+
+  isFirstUnread(previous, message) {
+    if (!this.unreadAfter || message.ts <= this.unreadAfter || message.user === store.me) return false;
+    return previous !== undefined && previous.ts <= this.unreadAfter;
+  }
+
+  draw(message, [, together, newDay, , , unread], replies) {
+    const day = newDay && h("div", { class: "day" }, h("span", {}, dayName(momentOf(message.ts))));
+    return h("div", { class: "item", "data-ts": message.ts },
+      day,
+      unread && h("div", { class: "unread" }, h("span", {}, "New")),
+      this.message(message, together && !newDay && !unread, replies));
+  }
+
+  message(message, together, replies) {
+    const author = person(message.user);
+    const moment = momentOf(message.ts);
+    const isThreadStart = this.thread && message.ts === this.thread;
+    const where = { at: { channel: this.channel, message: message.ts } };
+    const named = h("div", { class: "who" },
+      h("b", {}, nameOf(message.user)),
+      author?.is_bot && h("span", { class: "badge" }, "APP"),
+      author?.is_guest && h("span", { class: "badge" }, "GUEST"),
+      h("time", { datetime: moment.toISOString(), title: fullTime(moment) }, timeOf(moment)));
+    return h("article", {
+      class: `message${message.only ? " private" : ""}${together ? " together" : ""}`,
+      "aria-label": `${nameOf(message.user)}, ${timeOf(moment)}`,
+    },
+    together ? h("time", { class: "gutter", title: fullTime(moment) }, timeOf(moment)) : face(message.user),
+    h("div", { class: "body" },
+      message.only && h("div", { class: "only" }, "◉ Only visible to you"),
+      !together && named,
+      !this.thread && message.thread && h("button", { class: "link soft", onclick: () => this.onThread(message.thread) },
+        "replied to a thread"),
+      content(message, where),
+      reactions(message),
+      !this.thread && replies.length > 0 && this.footer(message, replies)),
+    !isThreadStart && this.tools(message));
+  }
+
+  footer(message, replies) {
+    const last = momentOf(replies.at(-1).ts);
+    const faces = [...new Set(replies.map((each) => each.user))].slice(0, 4);
+    return h("button", { class: "replies", "data-key": `thread ${message.ts}`, onclick: () => this.onThread(message.ts) },
+      faces.map((user) => face(user, "tiny")),
+      h("b", {}, replies.length === 1 ? "1 reply" : `${replies.length} replies`),
+      h("span", { class: "soft" }, `Last reply ${dayName(last)} at ${timeOf(last)}`));
+  }
+
+  tools(message) {
+    if (this.thread || message.only) return null;
+    return h("div", { class: "tools" }, h("button", {
+      class: "icon", "aria-label": "Reply in thread", "data-key": `reply ${message.ts}`,
+      onclick: () => this.onThread(message.thread ?? message.ts),
+    }, "Reply"));
+  }
+
+  read(messages) {
+    const last = messages.at(-1);
+    if (last && !this.thread && !document.hidden) markRead(this.channel, newest(this.channel));
+  }
+
+  scrolled() {
+    const { scrollHeight, scrollTop, clientHeight } = this.root;
+    this.isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+  }
+
+  keepEnd() {
+    if (this.isAtEnd) this.root.scrollTop = this.root.scrollHeight;
+  }
+}
+
+function newest(channel) {
+  let last = "";
+  for (const ts of store.channels.get(channel)?.keys() ?? []) if (ts > last) last = ts;
+  return last;
+}
+
+function repliesOf(channel) {
+  const replies = new Map();
+  for (const message of store.channels.get(channel)?.values() ?? []) {
+    if (!message.thread) continue;
+    if (!replies.has(message.thread)) replies.set(message.thread, []);
+    replies.get(message.thread).push(message);
+  }
+  for (const each of replies.values()) each.sort((one, other) => (one.ts < other.ts ? -1 : 1));
+  return replies;
+}
+
+function isNewDay(previous, message) {
+  return !previous || dayOf(momentOf(previous.ts)) !== dayOf(momentOf(message.ts));
+}
+
+function isTogether(previous, message) {
+  return Boolean(previous) && previous.user === message.user && !previous.only && !message.only
+    && !previous.thread && Number(message.ts) - Number(previous.ts) < TOGETHER_SECONDS && !message.blocks.length;
+}
+
+function content(message, where) {
+  if (message.deleted) return h("div", { class: "soft" }, "This message was deleted.");
+  return [
+    message.blocks.length ? blocks(message.blocks, where)
+      : message.text && h("div", { class: "text" }, mrkdwn(message.text)),
+    message.edited && !message.blocks.length && h("span", { class: "soft" }, "(edited)"),
+    message.files.map(file),
+  ];
+}
+
+function reactions(message) {
+  const all = Object.entries(message.reactions);
+  return all.length > 0 && h("div", { class: "reactions" }, all.map(([name, users]) =>
+    h("span", { class: "reaction", title: users.map(nameOf).join(", ") }, emoji(name) ?? `:${name}:`, ` ${users.length}`)));
+}
+
+function file(each) {
+  const link = h("a", { href: fileUrl(each.id), download: each.name }, "Download");
+  if (each.picture) {
+    return h("figure", {}, h("figcaption", {}, each.title || each.name, " ", link),
+      h("img", { class: "picture large", src: fileUrl(each.id), alt: each.title || each.name, loading: "lazy" }));
+  }
+  const inside = h("pre", {}, "…");
+  return h("details", {
+    class: "file",
+    ontoggle: async (event) => {
+      if (!event.target.open || inside.dataset.loaded) return;
+      inside.dataset.loaded = "yes";
+      const answer = await fetch(fileUrl(each.id));
+      inside.textContent = answer.ok ? await answer.text() : "The file is no longer there.";
+    },
+  }, h("summary", {}, h("b", {}, each.name), ` ${each.title && each.title !== each.name ? each.title : ""} `,
+    h("span", { class: "soft" }, `${each.size.toLocaleString("en")} bytes `), link), inside);
+}
+
+const COLOURS = 6;
+
+/** The face of a person: a letter on their colour. */
+export function face(user, size = "") {
+  const all = store.workspace?.people ?? [];
+  const at = all.filter((each) => !each.is_bot).findIndex((each) => each.id === user);
+  return h("span", { class: `face ${at < 0 ? "app" : `c${at % COLOURS}`} ${size}`, "aria-hidden": "true" },
+    nameOf(user).charAt(0).toUpperCase());
+}

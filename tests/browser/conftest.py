@@ -1,0 +1,74 @@
+"""A browser for all tests, and for each a world with its page."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from playground.page.stage import Stage
+from playground.settings import Setup
+from playground.world import Options, World
+from tests.browser.devtools import PATIENCE_SECONDS, Tab, browser, new_tab, program
+from tests.playground.page.shown import showing
+from tests.playground.slack.served import Served
+
+ALICE, TEAM_A = "U0ALICE", "C0TEAMA"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[str]:
+    if program() is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with browser() as address:
+        yield address
+
+
+@dataclass(frozen=True)
+class Played:
+    """A world whose bot is not started, and a tab of its page; `slack` acts where it lives."""
+
+    world: World
+    stage: Stage
+    slack: Served
+    tab: Tab
+    url: str
+
+
+@pytest.fixture
+def page(chromium: str, tmp_path: Path) -> Iterator[Played]:
+    """The page as Alice sees it, in #team-a; the test fails on any exception in the page."""
+    with contextlib.ExitStack() as stack:
+        loop = asyncio.new_event_loop()
+        world, stage, url = stack.enter_context(_running(loop, tmp_path))
+        tab = stack.enter_context(new_tab(chromium))
+        tab.resize(1440, 900)
+        yield Played(world, stage, Served(world.slack, loop), tab, url)
+        assert tab.problems == []
+
+
+@contextlib.contextmanager
+def _running(loop: asyncio.AbstractEventLoop, folder: Path) -> Iterator[tuple[World, Stage, str]]:
+    """The world in a thread of its own, for tests that block."""
+    shows = showing(replace(Options(folder / "world"), setup=Setup(prometheus=True)))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield asyncio.run_coroutine_threadsafe(shows.__aenter__(), loop).result(PATIENCE_SECONDS)
+    finally:
+        ends = shows.__aexit__(None, None, None)
+        asyncio.run_coroutine_threadsafe(ends, loop).result(PATIENCE_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(PATIENCE_SECONDS)
+        loop.close()
+
+
+@pytest.fixture
+def opened(page: Played) -> Played:
+    """The same, once the page is there."""
+    page.tab.open(page.url)
+    page.tab.until("document.querySelector('.composer textarea:enabled')")
+    return page

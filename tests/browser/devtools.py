@@ -1,0 +1,182 @@
+"""A headless Chromium, driven by the DevTools protocol: as little of it as the tests need."""
+
+import base64
+import contextlib
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+
+PATIENCE_SECONDS = 60.0
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+# What the tests need of a key: its code, and the text it writes.
+_KEYS = {
+    "Enter": (13, "\r"),
+    "Tab": (9, ""),
+    "Escape": (27, ""),
+    "ArrowDown": (40, ""),
+    "ArrowUp": (38, ""),
+}
+_WAIT = """new Promise((resolve) => {
+  const look = () => {
+    let found; try { found = (%s); } catch (error) { found = null; }
+    if (found) resolve(found); else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+Json = dict[str, Any]
+
+
+def program() -> str | None:
+    """The browser's program, None where it is not installed."""
+    return next(filter(None, map(shutil.which, _PROGRAMS)), None)
+
+
+class Tab:
+    """One page of the browser; `problems` are exceptions in it and complaints of the browser."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.problems: list[str] = []
+        self._socket = socket
+        self._numbers = itertools.count(1)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **params: Any) -> Json:
+        """The result of one command."""
+        number = next(self._numbers)
+        self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
+        while True:
+            told = json.loads(self._socket.recv(timeout=PATIENCE_SECONDS))
+            if told.get("id") == number:
+                if "error" in told:
+                    raise AssertionError(f"{method}: {told['error']['message']}")
+                result: Json = told["result"]
+                return result
+            self._hear(told)
+
+    def _hear(self, told: Json) -> None:
+        if told.get("method") == "Runtime.exceptionThrown":
+            details = told["params"]["exceptionDetails"]
+            self.problems.append(details.get("exception", {}).get("description", details["text"]))
+        elif told.get("method") == "Log.entryAdded" and told["params"]["entry"]["level"] == "error":
+            self.problems.append(told["params"]["entry"]["text"])
+
+    def open(self, url: str) -> None:
+        """Goes to an address."""
+        self.send("Page.navigate", url=url)
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression, or of its promise."""
+        told = self.send(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        if "exceptionDetails" in told:
+            details = told["exceptionDetails"]
+            raise AssertionError(details.get("exception", {}).get("description", details["text"]))
+        return told["result"].get("value")
+
+    def until(self, expression: str) -> Any:
+        """The first truthy value of an expression, looked at before each frame."""
+        try:
+            return self.ask(_WAIT % expression)
+        except TimeoutError:
+            raise AssertionError(f"it never became true: {expression}") from None
+
+    def text(self, selector: str) -> str:
+        """What an element reads, as soon as it is there."""
+        told: str = self.until(f"document.querySelector({json.dumps(selector)})?.innerText")
+        return told
+
+    def click(self, selector: str, containing: str = "") -> None:
+        """Clicks the first element that fits and reads so, where it is seen."""
+        found = self.until(
+            f"""(() => {{
+              const each = [...document.querySelectorAll({json.dumps(selector)})].find((one) =>
+                one.innerText.includes({json.dumps(containing)}) && one.getClientRects().length);
+              if (!each) return null;
+              each.scrollIntoView({{ block: "nearest" }});
+              const box = each.getBoundingClientRect();
+              return {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }};
+            }})()"""
+        )
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **found)
+
+    def type(self, text: str) -> None:
+        """Types a text where the focus is."""
+        self.send("Input.insertText", text=text)
+
+    def press(self, key: str, *, modifiers: int = 0) -> None:
+        """Presses a key."""
+        code, written = _KEYS[key]
+        named = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        down = "keyDown" if written else "rawKeyDown"
+        self.send("Input.dispatchKeyEvent", type=down, text=written, **named)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def resize(self, width: int, height: int, *, is_phone: bool = False) -> None:
+        """Gives the window another size."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+
+    def prefers(self, scheme: str) -> None:
+        """Says whether the system is light or dark."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", features=features)
+
+    def picture(self, path: Path) -> None:
+        """Writes what is seen to a PNG file."""
+        path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[str]:
+    """A browser that runs until the block ends; where its tabs are opened."""
+    found = program()
+    assert found is not None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        command = [
+            found, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            "--no-first-run", "--disable-background-networking", "--disable-component-update",
+            "--remote-debugging-port=0", f"--user-data-dir={folder}", "--window-size=1440,900",
+        ]  # fmt: skip
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:
+            try:
+                yield f"http://127.0.0.1:{_port(Path(folder), process)}"
+            finally:
+                process.terminate()
+                process.wait(PATIENCE_SECONDS)
+
+
+def _port(folder: Path, process: subprocess.Popen[bytes]) -> str:
+    """The port it listens on, which it writes into its folder."""
+    told, end = folder / "DevToolsActivePort", time.monotonic() + PATIENCE_SECONDS
+    while not (told.exists() and "\n" in told.read_text("ascii")):
+        assert process.poll() is None, "the browser ended at its start"
+        assert time.monotonic() < end, "the browser does not start"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+    return told.read_text("ascii").split("\n", maxsplit=1)[0]
+
+
+@contextlib.contextmanager
+def new_tab(address: str) -> Iterator[Tab]:
+    """A tab of its own, closed at the end of the block."""
+    request = urllib.request.Request(f"{address}/json/new?about:blank", method="PUT")
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+        opened = json.load(answer)
+    url = opened["webSocketDebuggerUrl"]
+    with connect(url, max_size=None, proxy=None) as socket:
+        yield Tab(socket)
+    urllib.request.urlopen(f"{address}/json/close/{opened['id']}", timeout=PATIENCE_SECONDS).close()
