@@ -17,7 +17,8 @@ from playground.opening import opened
 from playground.page.app import Page
 from playground.page.browser import open_browser
 from playground.page.stage import Stage
-from playground.settings import Addresses, Setup
+from playground.page.usual import usual_setup
+from playground.settings import Addresses
 from playground.slack.installed import ManifestError
 from playground.slack.page import write_page
 from playground.story.context import StoryError
@@ -101,7 +102,7 @@ def main(  # one argument an option
     """Try Quartermaster in an embedded Slack workspace and cluster."""
     if headless and scenario is None:
         raise click.UsageError("--headless needs a --scenario; --list names them.")
-    setup = scenario.setup if scenario else Setup(prometheus=True)
+    setup = scenario.setup if scenario and headless else usual_setup()
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
     html = html or out / "channels.html"
     arguments = Arguments(scenario, headless, keep, html, opens, page_port)
@@ -138,14 +139,15 @@ async def _shows_page(options: Options, arguments: Arguments) -> None:
     page = Page(stage)
     url = servers.serve(page.app, arguments.page_port) + page.path
     try:
-        stage.begin()
+        stage.begin(arguments.scenario)
         click.echo(f"The playground: {url}\nCtrl-C stops it.")
         if arguments.opens:
             open_browser(url)
         await _interrupted()
     finally:
-        await stage.close()
+        await page.close()
         await servers.close()
+        await stage.close()
 
 
 async def _play(world: World, scenario: Scenario) -> int:

@@ -3,19 +3,21 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from playground import scenarios
 from playground.control.api import Control
 from playground.control.web import CONFLICT, Request, Response, WebError, application
 from playground.loopback import Receive, Scope, Send
-from playground.page.acts import act
+from playground.page.acts import act, text
 from playground.page.gate import Gate, respond
 from playground.page.outside import outside
 from playground.page.seen import Event, Seen, file_of
 from playground.page.stage import Stage
 from playground.slack.files import File
+from playground.story.scenario import Scenario
 from playground.world import World
 
 _FILES = Path(__file__).parent / "static"
@@ -33,10 +35,17 @@ class Page:
         self.path = f"/{token}/"
         self.app = Gate(self._answer, token)
         self._acts = application(self._act)
+        self._streams: set[asyncio.Task[None]] = set()
         self._files = {
             path.relative_to(_FILES).as_posix(): (_KINDS[path.suffix], path.read_bytes())
             for path in _FILES.rglob("*.*")
         }
+
+    async def close(self) -> None:
+        """Ends the streams, so that their server can end."""
+        for stream in self._streams:
+            stream.cancel()
+        await asyncio.gather(*self._streams, return_exceptions=True)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, query = scope["path"].lstrip("/"), parse_qs(scope["query_string"].decode())
@@ -47,7 +56,10 @@ class Page:
             kind, content = self._files[path or "index.html"]
             await respond(send, 200, content, kind)
         elif path == "events":
-            await self._stream(who, receive, send)
+            stream = asyncio.ensure_future(self._stream(who, receive, send))
+            self._streams.add(stream)
+            stream.add_done_callback(self._streams.discard)
+            await asyncio.wait({stream})
         elif path.startswith("files/") and (file := self._file(who, path)) is not None:
             is_picture = file.kind is not None
             kind = f"image/{file.kind}" if is_picture else "application/octet-stream"
@@ -56,14 +68,37 @@ class Page:
             await respond(send, _NOT_FOUND, "There is nothing here.\n")
 
     async def _act(self, request: Request) -> Response:
-        world = self._world()
         part, _, rest = request.path.strip("/").partition("/")
+        if part == "stories":
+            return self._tell(rest, request)
+        world = self._world()
         if part == "acts":
             return await act(world.slack, request)
         if part == "world":
             asked = Request(request.method, f"/{rest}", request.query, request.body)
             return await Control(world).answer(asked)
         raise WebError(f"there is no {request.path}", _NOT_FOUND)
+
+    def _tell(self, verb: str, request: Request) -> Response:
+        """Begins a story or a fresh world, and turns its pages."""
+        stage, reading = self._stage, self._stage.reading
+        turns: dict[str, Callable[[], None]] = {}
+        if reading is not None:
+            turns = {
+                "pause": reading.pause,
+                "resume": reading.resume,
+                "next": reading.skip,
+                "stop": stage.stop_story,
+            }
+        if verb == "begin":
+            stage.begin()
+        elif verb == "play":
+            stage.begin(_scenario(text(request.body, "name")))
+        elif verb in turns:
+            turns[verb]()
+        else:
+            raise WebError(f"no story is played that could {verb}", CONFLICT)
+        return Response({})
 
     def _world(self) -> World:
         if self._stage.world is None:
@@ -79,7 +114,7 @@ class Page:
         """Sends what is new for one person until their browser goes away."""
         headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        gone = asyncio.ensure_future(_gone(receive))
+        gone = waiting = asyncio.ensure_future(_gone(receive))
         telling = _Telling(self._stage, who)
         try:
             while not gone.done():
@@ -92,6 +127,7 @@ class Page:
                 waiting.cancel()
         finally:
             gone.cancel()
+            waiting.cancel()
 
     async def _next_change(self) -> None:
         """The next change, together with those that come right after it."""
@@ -118,6 +154,7 @@ class _Telling:
             is_person = self._who in users and not users[self._who].is_bot
             self._seen = Seen(world.slack, self._who) if world is not None and is_person else None
             yield "begin", {"turn": str(self._stage.turn) if world is not None else ""}
+        yield from self._whole("story", self._stage.stories())
         if world is not None:
             yield from self._whole("clock", {"offset": world.clock.offset.total_seconds()})
         yield from self._seen.news() if self._seen is not None else ()
@@ -128,6 +165,13 @@ class _Telling:
         if self._told.get(name) != written:
             self._told[name] = written
             yield name, value
+
+
+def _scenario(name: str) -> Scenario:
+    try:
+        return scenarios.named(name)
+    except LookupError as error:
+        raise WebError(f"{error}", _NOT_FOUND) from None
 
 
 async def _gone(receive: Receive) -> None:

@@ -19,6 +19,15 @@ from tests.playground.slack.served import Served
 ALICE, TEAM_A = "U0ALICE", "C0TEAMA"
 
 
+HERE = Path(__file__).parent
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    """Leaves this folder out of runs that do not name it."""
+    named = [Path(each.partition("::")[0]).resolve() for each in config.args]
+    return None if any(path == HERE or HERE in path.parents for path in named) else True
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[str]:
     if program() is None:

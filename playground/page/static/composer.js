@@ -53,8 +53,8 @@ export class Composer {
   }
 
   grow() {
-    this.area.style.height = "auto";
-    this.area.style.height = `${Math.min(this.area.scrollHeight, 220)}px`;
+    this.area.style.height = "";
+    if (this.area.value) this.area.style.height = `${Math.min(this.area.scrollHeight, 220)}px`;
   }
 
   async sends() {

@@ -7,6 +7,7 @@ import { h, refill, toast } from "./dom.js";
 import "./forms.js";
 import { MessageList } from "./messages.js";
 import { Outside } from "./outside.js";
+import { Tour } from "./tour.js";
 import { drawPeople, drawSidebar } from "./sidebar.js";
 import { act, become, channelOf, me, nameOf, on, store } from "./store.js";
 
@@ -15,7 +16,16 @@ const list = new MessageList({ label: "Messages", onThread: (ts) => go(store.pla
 const replies = new MessageList({ label: "Replies", onThread: () => {} });
 const composer = new Composer(() => ({ channel: store.place.channel, thread: "" }));
 const answer = new Composer(() => store.place);
-const outside = new Outside($("outside"));
+const caption = h("div", { class: "caption", role: "status", hidden: true });
+const tour = new Tour({
+  caption,
+  fill: (text) => { go(store.place.channel); composer.fill(text); },
+  follow: ({ person, channel, thread }) => {
+    if (person !== store.me) switchTo(person, channel, thread);
+    else if (channel !== store.place.channel || thread !== store.place.thread) go(channel, thread);
+  },
+});
+const outside = new Outside($("outside"), tour.list);
 const title = h("header", { class: "title" });
 const tabs = h("div", { class: "tabs", role: "tablist", hidden: true });
 const home = h("div", { class: "home", role: "tabpanel", "aria-label": "Home", hidden: true });
@@ -23,7 +33,7 @@ let isBuilt = false;
 
 function build() {
   isBuilt = true;
-  $("conversation").replaceChildren(title, tabs, home, list.root, composer.root);
+  $("conversation").replaceChildren(title, tabs, home, list.root, caption, composer.root);
   $("thread").replaceChildren(
     h("header", { class: "title" }, h("h2", {}, "Thread"),
       h("button", { class: "icon", "aria-label": "Close the thread", onclick: () => go(store.place.channel) }, "✕")),

@@ -76,7 +76,7 @@ export class MessageList {
   }
 
   node(message, previous, replies) {
-    const state = [message, isTogether(previous, message), isNewDay(previous, message),
+    const state = [message, previous?.ts !== this.thread && isTogether(previous, message), isNewDay(previous, message),
       this.thread ? 0 : replies.length, replies.at(-1)?.ts, this.isFirstUnread(previous, message)];
     const known = this.nodes.get(message.ts);
     if (known && known.state.every((each, at) => each === state[at])) return known;

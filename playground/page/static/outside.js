@@ -4,10 +4,12 @@ import { h, refill, toast } from "./dom.js";
 import { change, store } from "./store.js";
 
 export class Outside {
-  constructor(root) {
+  constructor(root, tour) {
     this.buttons = h("div", { class: "switches" });
     this.lists = h("div", { class: "lists" });
-    refill(root, h("h2", {}, "The world outside"), this.buttons, this.lists);
+    refill(root,
+      h("details", { class: "next", open: true }, h("summary", {}, h("h2", {}, "Try this next")), tour),
+      h("h2", {}, "The world outside"), this.buttons, this.lists);
   }
 
   update() {

@@ -57,7 +57,7 @@ export function dataTable(block) {
             shown(cell), sorted.column === at ? (sorted.down ? " ▾" : " ▴") : ""))))),
           h("tbody", {}, page.map((row) => row_(row, [], block.row_header_column_index))))),
       h("div", { class: "pages" },
-        `${rows.length ? first + 1 : 0}–${last} of ${rows.length}`,
+        `${rows.length ? first + 1 : 0}-${last} of ${rows.length}`,
         rows.length > size && [
           h("button", { class: "icon", "aria-label": "Previous rows", "data-key": "previous",
             disabled: first === 0, onclick: () => turn(Math.max(0, first - size)) }, "‹"),

@@ -62,6 +62,7 @@ async def showing(options: Options) -> AsyncIterator[tuple[World, Stage, str]]:
         try:
             yield world, stage, servers.serve(page.app) + page.path
         finally:
+            await page.close()
             await servers.close()
 
 

@@ -27,7 +27,7 @@ def test_stream_begins_with_everything_one_sees(tmp_path: Path) -> None:
         first = post(page.world.slack, Message("C0TEAMA", "", BOT_USER, "for all"))
         told = await page.told("U0ALICE", "outside")
         assert [name for name, _ in told] == [
-            "begin", "clock", "workspace", "messages", "views", "notified", "outside",
+            "begin", "story", "clock", "workspace", "messages", "views", "notified", "outside",
         ]  # fmt: skip
         events = dict(told)
         assert events["begin"] == {"turn": "1"}
@@ -65,7 +65,7 @@ def test_ephemerals_and_direct_messages_stay_private(tmp_path: Path) -> None:
             texts = [m["text"] for name, e in told if name == "messages" for m in e["messages"]]
             assert texts == wanted
         assert [name for name, _ in await page.told("U0QM", "outside")] == [
-            "begin", "clock", "outside",
+            "begin", "story", "clock", "outside",
         ]  # fmt: skip
 
     shown(tmp_path, play)
