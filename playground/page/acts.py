@@ -70,6 +70,19 @@ async def _submit(slack: Workspace, user: str, body: Json) -> Json:
     return {"errors": await slack.submit_view(user, _view(slack, body), values)}
 
 
+async def _change(slack: Workspace, user: str, body: Json) -> Json:
+    """Changes a field of a form that is told to the bot at once."""
+    value: Any = body.get("value")
+    await slack.change_field(user, _view(slack, body), text(body, "block"), value)
+    return {}
+
+
+async def _search(slack: Workspace, user: str, body: Json) -> Json:
+    """What the bot offers for what was typed into a field of a form."""
+    typed, view = str(body.get("text", "")), _view(slack, body)
+    return {"options": await slack.search_options(user, view, text(body, "block"), typed)}
+
+
 async def _close(slack: Workspace, user: str, body: Json) -> Json:
     await slack.close_view(user, _view(slack, body))
     return {}
@@ -95,6 +108,8 @@ _ACTS: Mapping[str, Act] = {
     "write": _write,
     "click": _click,
     "submit": _submit,
+    "change": _change,
+    "search": _search,
     "close": _close,
     "home": _home,
     "invite": _invite,

@@ -33,15 +33,16 @@ def test_data_tables_have_pages_and_sort(opened: Played) -> None:
     tab = opened.tab
     rows = [cells("run", "GPUs"), *(cells(f"run-{n}", 7 * n % 8) for n in range(7))]
     posts(opened, {"type": "data_table", "caption": "Runs", "rows": rows, "page_size": 3})
-    shown = "[...document.querySelectorAll('tbody tr')].map((each) => each.innerText).join('; ')"
-    assert tab.until(f"{shown} && {shown}") == "run-0\t0; run-1\t7; run-2\t6"
+    cell = "[...each.cells].map((cell) => cell.textContent).join()"
+    shown = f"[...document.querySelectorAll('tbody tr')].map((each) => {cell}).join('; ')"
+    assert tab.until(f"{shown} && {shown}") == "run-0,0; run-1,7; run-2,6"
     tab.click(".pages [aria-label='Next rows']")
-    assert tab.ask(shown) == "run-3\t5; run-4\t4; run-5\t3"
+    assert tab.ask(shown) == "run-3,5; run-4,4; run-5,3"
     assert tab.text(".pages").startswith("4-6 of 7")
     tab.click(".sort", "GPUs")
-    assert tab.ask(shown) == "run-0\t0; run-6\t2; run-5\t3"
+    assert tab.ask(shown) == "run-0,0; run-6,2; run-5,3"
     tab.click(".sort", "GPUs")
-    assert tab.ask(shown) == "run-1\t7; run-2\t6; run-3\t5"
+    assert tab.ask(shown) == "run-1,7; run-2,6; run-3,5"
     assert tab.ask("document.querySelector('[aria-sort]').getAttribute('aria-sort')") == (
         "descending"
     )

@@ -11,6 +11,7 @@ from playground.slack.people import BOT_USER, Message
 from playground.slack.posting import post
 from tests.browser.conftest import TEAM_A, Played
 from tests.playground.slack.bots import bolt_app, over_http
+from tests.playground.slack.served import Served
 
 Json = dict[str, Any]
 
@@ -48,10 +49,17 @@ FORM: Json = {
 }
 
 
+SEARCHED: Json = {
+    **field("dataset", "external_select", min_query_length=2),
+    "dispatch_action": True,
+}
+
+
 class Bot:
     """What the bot was sent."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, slack: Served) -> None:
+        self._slack = slack
         self.values: list[Json] = []
         self.clicks: list[str] = []
         self.closed: list[str] = []
@@ -59,9 +67,12 @@ class Bot:
         app.view("run")(self._run)
         app.view_closed("run")(self._closed)
         app.action("go")(self._go)
+        app.options("value")(self._search)
+        app.action("value")(self._changes)
 
     def _train(self, ack: Ack, command: Json, client: WebClient) -> None:
-        client.views_open(trigger_id=command["trigger_id"], view=FORM)
+        blocks = [FORM["blocks"][0], SEARCHED] if command["text"] == "search" else FORM["blocks"]
+        client.views_open(trigger_id=command["trigger_id"], view={**FORM, "blocks": blocks})
         ack()
 
     def _run(self, ack: Ack, view: Json) -> None:
@@ -75,27 +86,45 @@ class Bot:
         else:
             ack()
 
+    def _changed(self) -> None:
+        """Wakes tests that wait for what the bot was sent."""
+        self._slack.call(self._slack.workspace.changed)
+
+    def _search(self, ack: Ack, payload: Json) -> None:
+        names = [name for name in ("ImageNet", "Image", "Lanes") if payload["value"] in name]
+        ack(options=[option(name) for name in names])
+
+    def _changes(self, ack: Ack, body: Json, client: WebClient) -> None:
+        ack()
+        view = body["view"]
+        chosen = body["actions"][0]["selected_option"]["value"]
+        note = {"type": "alert", "block_id": "size", "text": plain(f"{chosen} holds 140 GiB.")}
+        shown = {**FORM, "blocks": [FORM["blocks"][0], SEARCHED, note]}
+        client.views_update(view_id=view["id"], hash=view["hash"], view=shown)
+
     def _closed(self, ack: Ack, view: Json) -> None:
         ack()
         self.closed.append(view["title"]["text"])
+        self._changed()
 
     def _go(self, ack: Ack, action: Json) -> None:
         ack()
         chosen = action.get("selected_option", {}).get("value")
         self.clicks.append(chosen or action["value"])
+        self._changed()
 
 
 @pytest.fixture
 def bot(opened: Played) -> Iterator[Bot]:
     app = bolt_app(opened.slack)
-    bot = Bot(app)
+    bot = Bot(app, opened.slack)
     with over_http(opened.slack, app):
         yield bot
 
 
-def opens_form(page: Played) -> None:
+def opens_form(page: Played, command: str = "submit") -> None:
     page.tab.click(".composer textarea")
-    page.tab.type("/train submit")
+    page.tab.type(f"/train {command}")
     page.tab.press("Enter")
     page.tab.until("document.querySelector('dialog.form[open]')")
 
@@ -159,6 +188,29 @@ def test_forms_lie_on_each_other(opened: Played, bot: Bot) -> None:
     opened.slack.until(lambda: bot.closed == ["Submit a run"])
 
 
+def test_options_are_searched_and_told_at_once(opened: Played, bot: Bot) -> None:
+    tab = opened.tab
+    opens_form(opened, "search")
+    tab.type("wide")
+    tab.click(".searched input")
+    tab.type("Image")
+    found = "[...document.querySelectorAll('.found li')].map((each) => each.innerText)"
+    assert tab.until(f"{found}.length && {found}") == ["ImageNet", "Image"]
+    tab.press("ArrowDown")
+    tab.press("ArrowUp")
+    tab.press("Enter")
+    assert tab.text("dialog .alert:not(.error)") == "imagenet holds 140 GiB."
+    fields = "[...document.querySelectorAll('dialog input')].map((each) => each.value)"
+    assert tab.ask(fields) == ["wide", "ImageNet"]
+    tab.click("dialog button[type=submit]")
+    tab.until("!document.querySelector('dialog')")
+    (values,) = bot.values
+    assert values["dataset"]["value"] == {
+        "type": "external_select",
+        "selected_option": option("ImageNet"),
+    }
+
+
 def test_dialogs_ask_before_a_click(opened: Played, bot: Bot) -> None:
     tab = opened.tab
     asks = {
@@ -177,7 +229,10 @@ def test_dialogs_ask_before_a_click(opened: Played, bot: Bot) -> None:
         lambda: post(opened.world.slack, Message(TEAM_A, "", BOT_USER, "", blocks=[row]))
     )
     tab.click(".message .button", "Stop")
-    assert tab.text("dialog.confirm").splitlines()[:3:2] == ["Stop lane?", "It frees 6 GPUs."]
+    said = tab.text("dialog.confirm")
+    assert [line for line in said.splitlines() if line] == [
+        "Stop lane?", "It frees 6 GPUs.", "Keep it", "Stop it",
+    ]  # fmt: skip
     tab.press("Escape")
     tab.until("!document.querySelector('dialog')")
     assert tab.until("document.activeElement.innerText") == "Stop"

@@ -73,8 +73,14 @@ const CONTROLS = { button, overflow };
 /** An input block of a form, with its label, hint and error; `where.inputs` gets a reader. */
 export function field(block, where) {
   const { element } = block;
+  const same = where.kept?.get(block.block_id);
+  if (same && same.json === JSON.stringify(block)) {
+    where.inputs.push(same);
+    return same.root;
+  }
+  const search = (text) => act("search", { ...where.at, block: block.block_id, text });
   const id = uniqueId(), hintId = uniqueId(), errorId = uniqueId();
-  const input = entry(element, id);
+  const input = entry(element, id, search);
   const error = h("p", { class: "error", id: errorId, role: "alert", hidden: true });
   const isGroup = input.node.tagName === "FIELDSET";
   const name = [plain(block.label.text), block.optional && h("span", { class: "soft" }, " (optional)")];
@@ -95,16 +101,20 @@ export function field(block, where) {
     error);
   node.addEventListener("input", () => complain(null));
   if (block.dispatch_action) {
-    input.node.addEventListener("change", () => {
-      use(element, block, where, optionOf(input.read()), input.node);
+    input.node.addEventListener("change", async () => {
+      try {
+        await act("change", { ...where.at, block: block.block_id, value: input.read() });
+      } catch (failed) {
+        complain(failed.message);
+      }
     });
   }
-  where.inputs?.push({ block, node: input.node, read: input.read, write: input.write, complain });
+  const isOne = input.node.matches("input, select, textarea");
+  where.inputs?.push({
+    block, json: JSON.stringify(block), root: node, read: input.read, write: input.write, complain,
+    node: isOne ? input.node : input.node.querySelector("input"),
+  });
   return node;
-}
-
-function optionOf(value) {
-  return typeof value === "string" ? value : undefined;
 }
 
 /** What an element holds before anybody touches it, in the words of an answer. */
@@ -117,10 +127,89 @@ function initial(element) {
   return null;
 }
 
-function entry(element, id) {
-  const made = (ENTRIES[element.type] ?? textInput)(element, id);
+function entry(element, id, search) {
+  const made = (ENTRIES[element.type] ?? textInput)(element, id, search);
   if (initial(element) !== null) made.write(initial(element));
   return made;
+}
+
+/** A menu whose options the bot finds for what is typed; with `many` several are chosen. */
+function searched(many) {
+  return (element, id, search) => {
+    const known = [element.initial_option ?? [], element.initial_options ?? []].flat().map(choice);
+    const chosen = new Map(); // value -> label
+    const list = h("ul", { class: "found", role: "listbox", id: uniqueId(), hidden: true });
+    const picks = h("span", { class: "row" });
+    const input = h("input", {
+      type: "text", id, role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id,
+      "aria-expanded": "false", autocomplete: "off", placeholder: element.placeholder?.text ?? "Type to search",
+      "data-key": id,
+    });
+    const node = h("div", { class: "searched" }, picks, input, list);
+    let at = -1, wanted = 0;
+    const close = () => { list.hidden = true; input.setAttribute("aria-expanded", "false"); };
+    const draw = () => {
+      if (!many) input.value = [...chosen.values()][0] ?? "";
+      picks.replaceChildren(...(many ? [...chosen] : []).map(([value, label]) => h("button", {
+        class: "button small", type: "button", "aria-label": `Remove ${label}`,
+        onclick: () => { chosen.delete(value); draw(); told(); },
+      }, `${label} ✕`)));
+    };
+    const told = () => node.dispatchEvent(new Event("change"));
+    const take = (option) => {
+      if (!many) chosen.clear();
+      chosen.set(option.value, option.label);
+      if (many) input.value = "";
+      close();
+      draw();
+      told();
+    };
+    const mark = (to) => {
+      at = (to + list.children.length) % list.children.length;
+      [...list.children].forEach((item, each) => item.setAttribute("aria-selected", String(each === at)));
+      list.children[at]?.scrollIntoView({ block: "nearest" });
+    };
+    const look = async () => {
+      const turn = (wanted += 1);
+      let found;
+      try {
+        found = (await search(input.value)).options.map(choice);
+      } catch (error) {
+        found = [];
+        toast(error.message);
+      }
+      if (turn !== wanted || document.activeElement !== input) return;
+      known.push(...found);
+      list.replaceChildren(...found.map((option) => h("li", {
+        role: "option", onpointerdown: (event) => { event.preventDefault(); take(option); },
+      }, option.label, option.about && h("span", { class: "soft" }, ` ${option.about}`))));
+      if (!found.length) list.replaceChildren(h("li", { class: "soft" }, "Nothing is called so."));
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
+      list.found = found;
+      if (found.length) mark(0);
+    };
+    input.addEventListener("change", (event) => event.stopPropagation());
+    input.addEventListener("input", () => { if (!many) chosen.clear(); look(); });
+    input.addEventListener("focus", () => { if ((element.min_query_length ?? 3) === 0) look(); });
+    input.addEventListener("blur", () => { close(); draw(); });
+    input.addEventListener("keydown", (event) => {
+      if (list.hidden || !list.found?.length) return;
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") mark(at + (event.key === "ArrowDown" ? 1 : -1));
+      else if (event.key === "Enter") take(list.found[at]);
+      else if (event.key === "Escape") { event.stopPropagation(); close(); } else return;
+      event.preventDefault();
+    });
+    return {
+      node,
+      read: () => (many ? [...chosen.keys()] : [...chosen.keys()][0] ?? null),
+      write: (value) => {
+        chosen.clear();
+        for (const each of [value ?? []].flat()) chosen.set(each, known.find((one) => one.value === each)?.label ?? each);
+        draw();
+      },
+    };
+  };
 }
 
 function textInput(element, id) {
@@ -209,6 +298,8 @@ const channels = () => store.workspace.channels.filter((each) => !each.is_direct
 
 const ENTRIES = {
   static_select: select(choices),
+  external_select: searched(false),
+  multi_external_select: searched(true),
   users_select: select(people),
   channels_select: select(channels),
   conversations_select: select(channels),

@@ -62,10 +62,11 @@ class Form {
     const kept = new Map(this.inputs.map((each) => [each.block.block_id, each]));
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     this.inputs = [];
-    const where = { at: { view: this.id }, inputs: this.inputs, values: () => this.values() };
+    const where = { at: { view: this.id }, inputs: this.inputs, kept, values: () => this.values() };
     this.alert = h("p", { class: "alert error", role: "alert", hidden: true });
     this.submit = body.submit && h("button", { class: "button primary", type: "submit", disabled: body.submit_disabled === true },
       plain(body.submit.text));
+    const scrolled = this.root.querySelector(".fields-of-form")?.scrollTop ?? 0;
     this.root.replaceChildren(
       h("header", {}, h("h2", { id: this.titleId }, plain(body.title.text)),
         h("button", { class: "icon", type: "button", "aria-label": "Close", onclick: () => this.closes() }, "✕")),
@@ -73,9 +74,10 @@ class Form {
       h("footer", { class: "row end" },
         h("button", { class: "button", type: "button", onclick: () => this.closes() }, plain(body.close?.text ?? "Cancel")),
         this.submit || ""));
+    this.root.querySelector(".fields-of-form").scrollTop = scrolled;
     for (const input of this.inputs) {
       const before = kept.get(input.block.block_id);
-      if (before && before.block.element.type === input.block.element.type) input.write(before.read());
+      if (before && before !== input && before.block.element.type === input.block.element.type) input.write(before.read());
     }
     if (focused) [...this.root.querySelectorAll("[data-key]")].find((each) => each.dataset.key === focused)?.focus();
   }

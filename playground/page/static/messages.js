@@ -1,6 +1,6 @@
 // The messages of a channel or thread. Each is made once and made again only when it changed; the
-// newest are there at once, the older ones follow while the browser is idle. What is out of sight
-// is not laid out (content-visibility, in the style sheet), so that thousands stay smooth.
+// newest are there at once, the older ones follow while the browser is idle. Each is laid out by
+// itself (contain, in the style sheet), so that thousands stay smooth.
 
 import { blocks } from "./blocks.js";
 import { dayName, dayOf, fullTime, momentOf, timeOf } from "./dates.js";
@@ -8,7 +8,7 @@ import { h, swap } from "./dom.js";
 import { fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
 import { emoji, mrkdwn } from "./text.js";
 
-const AT_ONCE = 40, WHILE_IDLE = 60, TOGETHER_SECONDS = 300, NEAR_END = 60;
+const AT_ONCE = 40, WHILE_IDLE = 200, TOGETHER_SECONDS = 300, NEAR_END = 60;
 
 export class MessageList {
   /** `onThread` is called with the timestamp of a message whose thread is to be opened. */
@@ -95,7 +95,7 @@ export class MessageList {
     const day = newDay && h("div", { class: "day" }, h("span", {}, dayName(momentOf(message.ts))));
     return h("div", { class: "item", "data-ts": message.ts },
       day,
-      unread && h("div", { class: "unread" }, h("span", {}, "New")),
+      unread && h("div", { class: "new-line" }, h("span", {}, "New")),
       this.message(message, together && !newDay && !unread, replies));
   }
 
@@ -175,7 +175,15 @@ function repliesOf(channel) {
 }
 
 function isNewDay(previous, message) {
-  return !previous || dayOf(momentOf(previous.ts)) !== dayOf(momentOf(message.ts));
+  return !previous || dayOfTs(previous.ts) !== dayOfTs(message.ts);
+}
+
+const days = new Map(); // formatting a day takes longer than all else that is asked of a message
+
+function dayOfTs(ts) {
+  const key = `${store.me} ${ts.split(".")[0]}`;
+  if (!days.has(key)) days.set(key, dayOf(momentOf(ts)));
+  return days.get(key);
 }
 
 function isTogether(previous, message) {

@@ -22,7 +22,7 @@ export class Tour {
     this.list = h("div", { class: "tour" });
     this.number = 0;
     on("story", () => this.update());
-    on("workspace", () => this.goes());
+    on("workspace", () => { this.drawCaption(store.story?.playing); this.goes(); });
   }
 
   update() {
