@@ -140,14 +140,23 @@ async def _shows_page(options: Options, arguments: Arguments) -> None:
     url = servers.serve(page.app, arguments.page_port) + page.path
     try:
         stage.begin(arguments.scenario)
-        click.echo(f"The playground: {url}\nCtrl-C stops it.")
+        click.echo(f"The playground: {url}")
         if arguments.opens:
             open_browser(url)
+        starting = asyncio.ensure_future(_tells_start(stage))
         await _interrupted()
+        starting.cancel()
     finally:
         await page.close()
         await servers.close()
         await stage.close()
+
+
+async def _tells_start(stage: Stage) -> None:
+    """Says when the bot is there, or why it is not."""
+    while stage.is_starting:
+        await stage.wait(1)
+    click.echo(f"Ctrl-C stops it. {stage.trouble or 'The bot is ready.'}")
 
 
 async def _play(world: World, scenario: Scenario) -> int:
