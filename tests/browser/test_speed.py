@@ -3,15 +3,14 @@
 `make test-browser PYTEST_ARGS="-k speed -s"` prints the figures.
 """
 
-import os
+from collections.abc import Sequence
 from typing import Any
 
 from playground.slack.people import BOT_USER, Message
 from tests.browser.conftest import TEAM_A, Played
 
-MESSAGES, FRAMES = 2_000, 120
+FEW, FRAMES = 100, 120
 PIXELS = 300  # a frame: 18,000 a second, faster than anyone reads
-PAINT_MS, FRAME_MS = 500, 34
 # Scrolls up from the end, and returns how long each frame took.
 SCROLL = f"""new Promise((resolve) => {{
   const list = document.querySelector('.messages'), times = [];
@@ -50,34 +49,45 @@ def card(number: int) -> Message:
     return Message(TEAM_A, f"17000{number:05}.000000", BOT_USER, "", blocks=blocks)
 
 
-def test_first_paint_is_soon_enough(page: Played) -> None:
-    page.tab.open(page.url)
-    page.tab.until("document.querySelector('.composer textarea:enabled')")
-    paint_ms, ready_ms = page.tab.until(PAINT), page.tab.ask("performance.now()")
-    print(f"first paint {paint_ms:.0f} ms, usable after {ready_ms:.0f} ms")  # noqa: T201  # asked for
-    assert paint_ms <= PAINT_MS * slack()
+MANY = [card(number) for number in range(2_000)]
 
 
-def test_two_thousand_messages_scroll_smoothly(page: Played) -> None:
-    messages = [card(number) for number in range(MESSAGES)]
+def fill(page: Played, messages: Sequence[Message]) -> None:
+    """The channel has these, and the page shows all of them."""
+    shown = f"document.querySelectorAll('.item').length === {len(messages)}"
     page.slack.call(lambda: page.world.slack.channels[TEAM_A].messages.extend(messages))
     page.tab.open(page.url)
+    page.tab.until(shown)
+
+
+def middle(times: Sequence[float]) -> float:
+    return times[len(times) // 2]
+
+
+def test_the_newest_are_painted_before_the_rest(page: Played) -> None:
+    page.slack.call(lambda: page.world.slack.channels[TEAM_A].messages.extend(MANY))
+    page.tab.open(page.url)
     page.tab.until("document.querySelector('.item')")
-    paint_ms = page.tab.until(PAINT)
-    newest_ms = page.tab.ask("performance.now()")
-    page.tab.until(f"document.querySelectorAll('.item').length === {MESSAGES}")
+    paint_ms, newest_ms = page.tab.until(PAINT), page.tab.ask("performance.now()")
+    page.tab.until(f"document.querySelectorAll('.item').length === {len(MANY)}")
     all_ms = page.tab.ask("performance.now()")
-    times = page.tab.ask(SCROLL)
-    median, late = times[len(times) // 2], times[int(len(times) * 0.95)]
     print(  # noqa: T201  # asked for
-        f"{MESSAGES} messages: first paint {paint_ms:.0f} ms, the newest after {newest_ms:.0f} ms,"
-        f" all after {all_ms:.0f} ms; a frame of scrolling takes {median:.1f} ms (median),"
-        f" {late:.1f} ms (95th percentile)"
+        f"{len(MANY)} messages: first paint {paint_ms:.0f} ms, the newest after {newest_ms:.0f} ms,"
+        f" all after {all_ms:.0f} ms"
     )
-    assert paint_ms <= PAINT_MS * slack()
-    assert median <= FRAME_MS * slack()
+    assert paint_ms < newest_ms < all_ms
 
 
-def slack() -> float:
-    """How much slower everything is because others use the processors too."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def test_many_messages_scroll_as_smoothly_as_few(page: Played) -> None:
+    fill(page, MANY[:FEW])
+    few = page.tab.ask(SCROLL)
+    page.slack.call(page.world.slack.channels[TEAM_A].messages.clear)
+    fill(page, MANY)
+    many = page.tab.ask(SCROLL)
+    late = many[int(len(many) * 0.95)]
+    print(  # noqa: T201  # asked for
+        f"a frame of scrolling takes {middle(many):.1f} ms (median), {late:.1f} ms (95th"
+        f" percentile) with {len(MANY)} messages, {middle(few):.1f} ms with {FEW}"
+    )
+    # Processors that others use too make it three times as slow.
+    assert middle(many) <= 8 * middle(few)
