@@ -8,6 +8,7 @@ from bot.gpus.waits import service as waits
 from bot.reconcile import due
 from bot.services import Services
 from bot.slack import documents, messages
+from bot.slack.home import tabs
 from bot.training.follows import service
 from bot.training.logs import tails
 from bot.training.offers import service as offers
@@ -28,6 +29,7 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     documents.forget(session, real_now)
     messages.forget(session, now)
     deliveries.forget(session, real_now)
+    tabs.forget(session, real_now)
     due.forget(session)
     holds.forget(session, now - _HOLDS_KEPT)
     tails.forget(session, now)

@@ -210,6 +210,14 @@ class SlackClient:
         """Shows this in place of the form of that id, which keeps what its fields hold."""
         self._api.call("views.update", view_id=view_id, view=view)
 
+    def publish_home(self, person: str, view: Block, view_hash: str = "") -> str:
+        """Shows a view in a person's Home tab, and returns its hash.
+
+        With the hash of the last view, Slack refuses (`hash_conflict`) if it shows another one.
+        """
+        answer = self._api.call("views.publish", user_id=person, view=view, hash=view_hash or None)
+        return str(answer["view"]["hash"])
+
     def update_own_view(self, external_id: str, view: Block) -> None:
         """Shows this in place of the view that was opened with an id of ours."""
         self._api.call("views.update", external_id=external_id, view=view)

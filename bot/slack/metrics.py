@@ -33,6 +33,8 @@ SOCKETS = Gauge("quartermaster_slack_sockets", "Open Socket Mode connections tha
 RECONNECTS = Counter(
     "quartermaster_slack_socket_connects_total", "Socket Mode connections opened", ["result"]
 )
+HOME_TABS = Gauge("quartermaster_home_tabs", "Home tabs that people looked at in the last hour")
+HOME_PUBLISHED = Counter("quartermaster_home_published_total", "Home tabs published")
 OUTBOX = Gauge(
     "quartermaster_outbox_messages", "Messages whose current state Slack does not show yet"
 )

@@ -22,6 +22,7 @@ from bot.training.logs.reads import LogReads
 from bot.training.offers.service import OfferService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.personal import PersonalRunService
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
@@ -43,6 +44,7 @@ class TrainingArea(Area):
         self.runs = TrainingService(
             settings, engines.get, on.installation, format_command, snapshots
         )
+        self.personal = PersonalRunService()
         self.reads = TrainingReads(on.database, on.clusters)
         self.sessions = SessionService(format_command)
         self.follows = FollowService(format_command)

@@ -101,6 +101,13 @@ class Run(SQLModel, table=True):
             sqlite_where=text("ended_at IS NOT NULL"),
         ),
         Index(
+            "ix_runs_person_ended",
+            "person",
+            "ended_at",
+            postgresql_where=text("ended_at IS NOT NULL"),
+            sqlite_where=text("ended_at IS NOT NULL"),
+        ),
+        Index(
             "ix_runs_job_uid",
             "job_uid",
             postgresql_where=text("job_uid IS NOT NULL"),

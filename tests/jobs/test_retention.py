@@ -21,6 +21,8 @@ from bot.reconcile import due
 from bot.reconcile.due import Due
 from bot.schedule import ScheduleRun
 from bot.slack.files import MessageDocument
+from bot.slack.home import tabs
+from bot.slack.home.tabs import HomeOpened, HomeTab
 from bot.slack.messages import Message
 from bot.training.tables import KeptLog, LogFollow, Run, RunOffer, RunWatch
 from jobs import retention
@@ -76,6 +78,10 @@ def fill_follow(session: Session, name: str, at: datetime) -> None:
     session.add(LogFollow(**words, lines=50, begun_at=at, until=at, ended_at=at))
 
 
+def fill_tab(session: Session, name: str, at: datetime) -> None:
+    tabs.seen(session, "T0QM", HomeOpened(name, "D0", is_blank=True), at)
+
+
 def fill_watch(session: Session, name: str, at: datetime) -> None:
     """Of a run that a bot of an older version ended."""
     session.get_one(Run, name).ended_at = at
@@ -115,6 +121,7 @@ REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     Due: (fill_due, timedelta(0)),
     GpuWait: (fill_wait, timedelta(days=1)),
     Hold: (fill_hold, timedelta(days=3)),
+    HomeTab: (fill_tab, timedelta(days=30)),
     KeptLog: (fill_log, timedelta(days=30)),
     LogFollow: (fill_follow, timedelta(days=1)),
     Message: (fill_message, timedelta(days=30)),

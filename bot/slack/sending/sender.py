@@ -66,7 +66,8 @@ class Sender:
         self._monotonic = monotonic
         self._lease = Lease(database, "sender", LEASE_SECONDS, monotonic)
         self._outbox = Outbox(database, self._lease, renderers)
-        self._budgets = Budgets(monotonic)
+        self.budgets = self._budgets = Budgets(monotonic)
+        """What the process may ask of Slack; others that write there take from the same."""
         self._delivery = Delivery(
             self._outbox, client, self._budgets, self._rendered, self._lease.remaining, refuse
         )
@@ -124,6 +125,10 @@ class Sender:
             return False
         with self._changed:
             return not self._busy
+
+    def lease_seconds(self) -> float:
+        """How long this process may write to Slack for certain; 0 or less if it may not."""
+        return self._lease.remaining()
 
     def depth(self) -> int:
         """The number of messages whose current state is not shown yet."""
