@@ -19,6 +19,7 @@ from bot.database import schema
 from bot.database.database import Database
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.home.source import HomeSource
 from bot.people.access import Access
 from bot.quotas.engines.opening import follow
 from bot.quotas.engines.registry import Engines
@@ -109,6 +110,10 @@ class Application:
     def renderers(self) -> Mapping[str, Renderer]:
         """What renders the cards of each kind of subject."""
         return {each.kind: each for area in self.areas for each in area.renderers()}
+
+    def home(self) -> HomeSource:
+        """What makes people's Home tabs."""
+        return HomeSource(self.services, self.renderers(), self.database, self.clock, self.registry)
 
     def watch_handlers(self) -> Sequence[WatchHandler]:
         """The watch handlers: each returns the rows that a changed object concerns."""

@@ -1,6 +1,6 @@
 """Notices to people about their runs, and how each person wants to get them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +16,7 @@ from bot.slack.markup import join, person
 from bot.slack.messages import Subject, ThreadMessage, post_once
 
 SUBJECT = "notices"
+CHOOSE = "notices.choose"
 
 
 class NoticeKind(StrEnum):
@@ -27,6 +28,9 @@ class NoticeKind(StrEnum):
     IDLE = "idle"
     FAILED = "failed"
     ENDED = "ended"
+
+
+_KINDS = frozenset(NoticeKind)
 
 
 class Way(StrEnum):
@@ -82,6 +86,22 @@ def ways_of(session: Session, caller: Caller) -> dict[NoticeKind, Way]:
     return {kind: chosen.get(kind, Way.THREAD) for kind in NoticeKind}
 
 
+def ways_of_people(
+    session: Session, workspace_id: str, people: Collection[str]
+) -> dict[str, dict[NoticeKind, Way]]:
+    """How each of these people is notified of each kind."""
+    found = {who: dict.fromkeys(NoticeKind, Way.THREAD) for who in people}
+    rows = session.scalars(
+        select(NoticeChoice).where(
+            col(NoticeChoice.workspace_id) == workspace_id, col(NoticeChoice.person).in_(people)
+        )
+    )
+    for row in rows:
+        if row.kind in _KINDS:
+            found[row.person][NoticeKind(row.kind)] = Way(row.way)
+    return found
+
+
 def choose(
     session: Session, caller: Caller, way: Way, kinds: Iterable[NoticeKind], now: datetime
 ) -> None:
@@ -107,5 +127,4 @@ def _ways(session: Session, workspace_id: str, who: str) -> dict[NoticeKind, Way
             col(NoticeChoice.workspace_id) == workspace_id, col(NoticeChoice.person) == who
         )
     )
-    known = frozenset(NoticeKind)
-    return {NoticeKind(row.kind): Way(row.way) for row in rows if row.kind in known}
+    return {NoticeKind(row.kind): Way(row.way) for row in rows if row.kind in _KINDS}

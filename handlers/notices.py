@@ -2,11 +2,12 @@
 
 from bot.commands.context import Context
 from bot.durations import format_duration
-from bot.notices import NoticeKind, Way, choose, ways_of
+from bot.errors import UsageError
+from bot.notices import CHOOSE, NoticeKind, Way, choose, ways_of
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.choices import SomeOf
-from bot.slack.grammar.declarations import Command
+from bot.slack.grammar.declarations import Command, of_no_team
 from bot.slack.markup import Markup, code, join, plain
 
 notices = Command("notices", "How you are notified about your own runs", alone="show")
@@ -73,6 +74,14 @@ def dm(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
 def none(ctx: Context, kinds: tuple[str, ...] | None) -> Reply:
     """The choices, as they are from now on."""
     return _chosen(ctx, Way.NONE, kinds)
+
+
+@notices.button(CHOOSE, right=Right.NOTICES, team=of_no_team, repeats=True)
+def click_way(ctx: Context, way: str) -> Reply:
+    """The choices, all as the button says."""
+    if way not in set(Way):
+        raise UsageError("This button is out of date. Nothing was done.", "Use `/notices`.")
+    return _chosen(ctx, Way(way), None)
 
 
 def _chosen(ctx: Context, way: Way, kinds: tuple[str, ...] | None) -> Reply:

@@ -11,8 +11,9 @@ from bot.people import people
 from bot.people.access import Right, Role
 from bot.people.replies import whoami_card
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import TEAM, Command
+from bot.slack.grammar.declarations import TEAM, Command, of_no_team
 from bot.slack.grammar.parameters import Duration, PersonId, Text
+from bot.slack.home.page import REFRESH
 from bot.status.replies import status_card
 from handlers.gpu.use import whose
 
@@ -45,6 +46,12 @@ def status(ctx: Context) -> Reply:
     """What the bot sees of each cluster, and what Slack does not show yet."""
     found = ctx.services.status.look(ctx.session, ctx.now)
     return Reply(card=status_card(found, is_admin=Role.ADMIN in ctx.caller.roles))
+
+
+@qm.button(REFRESH, right=Right.WHOAMI, team=of_no_team, repeats=True)
+def refresh(_ctx: Context, _value: str) -> Reply:
+    """Nothing to say: a Home tab is published again after each click on it."""
+    return Reply()
 
 
 @dataclass(frozen=True)

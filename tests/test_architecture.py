@@ -17,6 +17,8 @@ GUARDS = {
     "bot/slack/sending/sender.py",  # nor one message the others
     "bot/slack/receiving/sockets.py",  # one connection is followed by another
     "bot/threads.py",  # a thread outlives what one pass raises, and work what other work raises
+    "bot/home/facts.py",  # a request that cannot be shown must not hide the others
+    "bot/home/source.py",  # nor one person's page those of others
     "bot/commands/dispatcher.py",  # the person reads a reference, the log has the traceback
 }
 

@@ -13,6 +13,7 @@ from bot.people.access import WhichTeamError
 from bot.slack.card import Button, Reply
 from bot.slack.grammar.registry import Parsed
 from bot.slack.grammar.splitting import escaped
+from bot.slack.home.page import FormButton
 from bot.slack.markup import code, join, sentence
 from bot.slack.receiving.incoming import Incoming
 
@@ -115,6 +116,22 @@ def with_form_button(reply: Reply, incoming: Incoming, now: datetime) -> Reply:
     """The answer with a button that opens the form of the command."""
     button = _button(OPEN_FORM, "Open form", incoming, incoming.words, now)
     return replace(reply, buttons=(*reply.buttons, button)) if button else reply
+
+
+def form_button(form: FormButton, command: str, person: str, now: datetime) -> Button | None:
+    """The button on a Home tab that opens a form; None if its words are too long for it."""
+    carried = CarriedCommand(
+        kind="command",
+        command=command,
+        words=form.words,
+        delivery="home",
+        person=person,
+        at=int(now.timestamp()),
+    )
+    value = msgspec.json.encode(carried).decode()
+    style: Literal["primary"] | None = "primary" if form.is_primary else None
+    fits = len(value) <= _LONGEST_VALUE
+    return Button(OPEN_FORM, form.label, value, style) if fits else None
 
 
 def shared(reply: Reply, name: str) -> Reply:

@@ -105,6 +105,27 @@ class Access:
             teams=tuple(mine),
         )
 
+    def callers(self, session: Session, person: str, channel: str) -> list[Caller]:
+        """The caller as a member of each of their teams, in direct messages; of none without any.
+
+        Raises what `caller` raises.
+        """
+        groups = self._groups(session, person)
+        teams = {name: self._roles(name, person, groups) for name in self._settings().teams}
+        mine = {name: roles for name, roles in teams.items() if roles}
+        alone = Caller(
+            workspace_id=self._settings().workspace,
+            person=person,
+            channel=channel,
+            place=ChannelPlace.DIRECT,
+            team=None,
+            roles=self._roles_anywhere(person, groups),
+            teams=tuple(mine),
+        )
+        return [
+            replace(alone, team=name, roles=alone.roles | roles) for name, roles in mine.items()
+        ] or [alone]
+
     def member(self, session: Session, person: str, channel: str, team: str) -> Caller:
         """The caller with their current roles in `team`, as if they were in its channel.
 

@@ -16,6 +16,7 @@ from bot.reconcile import due
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeups
 from bot.serving.http import Condition
+from bot.slack.home.publisher import HomePublisher
 from bot.slack.receiving.transports import Transport
 from bot.slack.sending.sender import Sender
 from bot.threads import EssentialThread, troubles
@@ -43,6 +44,7 @@ class Health:
     transport: Transport
     next_slot: Callable[[], datetime | None]
     threads: Callable[[], Iterable[EssentialThread]] = tuple
+    homes: HomePublisher | None = None
 
     def dead(self) -> dict[str, str]:
         """The problem of each essential thread that does not work, by name."""
@@ -85,6 +87,7 @@ class Health:
             and self.loop.is_idle()
             and self.transport.is_quiet
             and self.sender.is_quiet()
+            and (self.homes is None or self.homes.is_quiet())
         )
 
     def next_due(self) -> datetime | None:

@@ -17,6 +17,7 @@ from bot.current import CurrentSettings
 from bot.database.database import Session
 from bot.database.exclusive import alone
 from bot.errors import DatabaseError
+from bot.home.opening import HomeOpening
 from bot.people import people
 from bot.people.directory import (
     ChannelController,
@@ -33,6 +34,7 @@ from bot.serving.http import Pages, Server, application
 from bot.serving.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
 from bot.slack.filing import Filing
+from bot.slack.home.publisher import HomePublisher, WritingRights
 from bot.slack.receiving.transports import Transport
 from bot.slack.sending.sender import Sender
 from bot.threads import EssentialThread
@@ -105,11 +107,11 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
         cluster.on_change(wakeups.on_change)
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
     sender = _sender(bot, client, shared)
-    filing = Filing(bot.dispatcher, bot.database, bot.clock)
+    homes = _homes(bot, client, sender)
     transport = Transport(
-        settings, secrets, client, filing, _slash_names(bot), bot.database.gate.foreground
+        settings, secrets, client, _dispatcher(bot), _slash_names(bot), bot.database.gate.foreground
     )
-    parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender]
+    parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender, homes]
     parts += [bot.timetable, bot.settings]
     health = Health(
         bot.database,
@@ -121,11 +123,24 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
         transport,
         bot.timetable.next_at,
         lambda: [thread for part in parts for thread in part.threads],
+        homes,
     )
     if settings.clock.url:
         parts.insert(0, ClockFollower(settings.clock.url, bot.clock, lambda: _moved(bot, loop)))
     parts += [*_servers(bot.settings(), _pages(bot, health, transport)), transport]
     return parts
+
+
+def _homes(bot: Application, client: SlackClient, sender: Sender) -> HomePublisher:
+    """What publishes Home tabs, while the sender of this process sends."""
+    rights = WritingRights(sender.budgets, sender.lease_seconds)
+    return HomePublisher(bot.database, client, bot.home(), bot.settings().workspace, rights)
+
+
+def _dispatcher(bot: Application) -> HomeOpening:
+    """What requests meet: Home tabs follow clicks, and long answers become files."""
+    filing = Filing(bot.dispatcher, bot.database, bot.clock)
+    return HomeOpening(filing, bot.database, bot.clock, bot.settings().workspace)
 
 
 def _servers(settings: Settings, pages: Pages) -> list[Server]:

@@ -32,6 +32,19 @@ def status_card(status: BotStatus, *, is_admin: bool) -> Card:
     )
 
 
+def status_line(status: BotStatus) -> str:
+    """The state in one line, without figures that always change."""
+    problems = [
+        f"cluster {each.name} does not respond" for each in status.clusters if _is_old(each)
+    ]
+    problems += [f"{kind} is overdue" for kind, lag in status.late.items() if lag >= _LATE]
+    if status.failing:
+        problems.append("messages fail to be sent")
+    if status.dead:
+        problems.append(f"{status.dead:,} messages could not be delivered")
+    return f"Quartermaster {status.version}: {', '.join(problems) or 'working'}"
+
+
 def _problems(status: BotStatus) -> Iterator[str]:
     yield from (each.name for each in status.clusters if _is_old(each))
     yield from (kind for kind, lag in status.late.items() if lag >= _LATE)

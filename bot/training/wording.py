@@ -14,6 +14,7 @@ from bot.training.spec import RunSpec
 from bot.training.tables import Run, RunPhase
 
 SHOWN_LINES = 10
+STOPPING = "Stopping"
 _LONGEST_SHOWN = 200
 _FENCE = "```"
 _ENDS = {
@@ -69,7 +70,7 @@ def state_words(run: RunSummary, now: datetime) -> str:
         lasted = duration(run)
         return f"{word} {link} {lasted}" if lasted else word
     if run.wanted == "stop" or run.removing is not None:
-        return "Stopping"
+        return STOPPING
     if phase is RunPhase.RUNNING:
         return f"Running for {format_duration(max(now - run.since, now - now))}"
     return _NAMES[phase]

@@ -114,19 +114,19 @@ async def shortcut(state: State, user: str, name: str, message: Message | None =
         state.note(Kind.FAILED, user, TROUBLE, place.id if place else "")
 
 
-def open_home(state: State, user: str) -> None:
-    """Opens the app's Home tab; the bot is told."""
-    if not state.app.has_home:
+def open_home(state: State, user: str, tab: str) -> None:
+    """Opens a tab of the app, `home` or `messages`; the bot is told."""
+    if tab == "home" and not state.app.has_home:
         raise PersonError("this app has no Home tab")
     inner = {
         "type": "app_home_opened",
         "user": user,
         "channel": state.im(user).id,
-        "tab": "home",
+        "tab": tab,
         "event_ts": state.next_ts(),
     }
-    home = state.views.homes.get(user)
-    state.note(Kind.VIEW, user, "opens the Home tab")
+    home = state.views.homes.get(user) if tab == "home" else None
+    state.note(Kind.VIEW, user, f"opens the {tab.capitalize()} tab")
     told = inner if home is None else {**inner, "view": home.as_json()}
     publish(state, "app_home_opened", told)
 

@@ -81,9 +81,9 @@ class Workspace(State):
         """A person closes a form without sending it."""
         await forms.close_view(self, user, view)
 
-    async def open_home(self, user: str) -> None:
-        """A person opens the app's Home tab."""
-        acting.open_home(self, user)
+    async def open_home(self, user: str, *, tab: str = "home") -> None:
+        """A person opens the app's Home tab, or its tab `messages`, which is the same event."""
+        acting.open_home(self, user, tab)
 
     async def again(self) -> str:
         """Slack delivers the last act of anyone to the bot once more; returns what it was."""

@@ -133,7 +133,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
     made = do(_rows)
-    return do(_values) | made | {"gpu.mine": str(series)}
+    return do(_values) | made | _OF_HOME | {"gpu.mine": str(series)}
 
 
 _SAID = (
@@ -301,6 +301,9 @@ def _values(session: Session) -> dict[str, str]:
         "approval.approve": approval.id,
         "approval.deny": approval.id,
     }
+
+
+_OF_HOME = {"notices.choose": "dm", "qm.refresh": ""}
 
 
 def _of_anf() -> dict[str, str]:

@@ -37,6 +37,7 @@ WITHOUT_EFFECT = {
     "/anf repair lane-data",
     "[train.logs]",
     "[train.open]",
+    "[qm.refresh]",
 }
 # Each person's own: two people are two effects.
 OWN = {
@@ -44,6 +45,7 @@ OWN = {
     "/notices thread",
     "/notices dm",
     "/notices none",
+    "[notices.choose]",
     "/train watch theirs",
 }
 # Saying them again says the same of the same rows, with a line of audit each time.

@@ -153,6 +153,8 @@ TABLE = {
     "[anf.repair-withdraw]": "...a.... ....",
     "[anf.grow]": "..la.... ....",
     "[anf.grow-withdraw]": "..la.... ....",
+    "[notices.choose]": "omlafh.. FHDE",
+    "[qm.refresh]": "omlafh.. FHDE",
     "[approval.approve]": "...a.... ....",
     "[approval.deny]": "...a.... ....",
     "[again]": "o....... ..D.",

@@ -34,6 +34,7 @@ _EVENTS = (
     "channel_shared",
     "channel_unshared",
     "member_joined_channel",
+    "app_home_opened",
 )
 """Slack sends no app_mention of what is written in direct messages, but message.im."""
 
@@ -74,7 +75,7 @@ def manifest(
         "display_information": _ABOUT,
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },

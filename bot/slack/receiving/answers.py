@@ -193,8 +193,16 @@ class Answers:
         if incoming.response_url:
             thread = incoming.thread_ts
             self._client.respond(incoming.response_url, draft, thread, for_all=for_all)
+        elif _is_elsewhere(incoming):
+            self._client.post(place, draft, mark=incoming.delivery)
         else:
             self._client.post_ephemeral(place, incoming.person, draft)
+
+
+def _is_elsewhere(incoming: Incoming) -> bool:
+    """Whether the person may look at another tab, so that an ephemeral message goes unseen."""
+    is_form = incoming.kind == "form" and incoming.channel.startswith("D")
+    return incoming.in_home or is_form
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol
 from bot.slack.card import Reply
 from bot.slack.forms.form import place_of
 from bot.slack.forms.view import CALLBACK, filled
+from bot.slack.home.tabs import HomeOpened
+from bot.slack.home.view import home_channel
 
 Payload = Mapping[str, Any]
 Foreground = Callable[[], AbstractContextManager[None]]
@@ -43,7 +45,8 @@ class Incoming:
     `value`.
     `delivery` is what a second delivery of the same has in common (trigger or event id),
     `doubted` says that Slack itself calls this a repeated delivery. `message_ts` is the message
-    that was clicked or that mentions us; `received` is a `time.monotonic()` moment.
+    that was clicked or that mentions us; `received` is a `time.monotonic()` moment. A click
+    `in_home` came from the person's Home tab; its channel are their direct messages.
     """
 
     kind: Literal["command", "button", "mention", "shortcut", "form", "form-change", "options"]
@@ -63,6 +66,7 @@ class Incoming:
     fields: Mapping[str, str] = field(default_factory=dict)
     field_name: str = ""
     view_id: str = ""
+    in_home: bool = False
 
 
 class Dispatcher(Protocol):
@@ -78,6 +82,14 @@ class Dispatcher(Protocol):
 
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         """Notes that the bot was added to a channel; Slack repeats what raises."""
+        ...
+
+
+class HomeDispatcher(Dispatcher, Protocol):
+    """Answers requests, and keeps Home tabs."""
+
+    def home_opened(self, opened: HomeOpened) -> None:
+        """Notes that a person opened their Home tab; Slack repeats what raises."""
         ...
 
 
@@ -106,11 +118,12 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
     action = payload["actions"][0]
     message = payload.get("message") or {}
     container = payload.get("container") or {}
+    home = home_channel(payload.get("view") or {})
     return Incoming(
         kind="button",
         workspace_id=payload["team"]["id"],
         person=payload["user"]["id"],
-        channel=(payload.get("channel") or {}).get("id", ""),
+        channel=(payload.get("channel") or {}).get("id", home),
         thread_ts=message.get("thread_ts") or container.get("thread_ts"),
         words="",
         command=action["action_id"],
@@ -121,6 +134,7 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
         message_ts=container.get("message_ts") or message.get("ts"),
         received=arrival.received,
         doubted=arrival.doubted,
+        in_home=bool(home),
     )
 
 
@@ -213,6 +227,14 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         received=arrival.received,
         doubted=arrival.doubted,
     )
+
+
+def home_from(payload: Payload) -> HomeOpened | None:
+    """That a person opened their Home tab; None for the other tabs of the app."""
+    event = payload["event"]
+    if event.get("tab") != "home":
+        return None
+    return HomeOpened(event["user"], event["channel"], is_blank="view" not in event)
 
 
 def is_our_arrival(payload: Payload) -> bool:

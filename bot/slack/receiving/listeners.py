@@ -12,12 +12,14 @@ from slack_bolt.middleware import Middleware
 from slack_sdk import WebClient
 from typing_extensions import override
 
+from bot.slack.home.tabs import HomeOpened
 from bot.slack.receiving.incoming import (
     Arrival,
     button_from,
     command_from,
     form_change_from,
     form_from,
+    home_from,
     is_our_arrival,
     mention_from,
     options_from,
@@ -90,13 +92,15 @@ def bolt_app(
     signing_secret: str | None,
     channel_changed: Callable[[str], None] = lambda _channel: None,
     bot_joined: Callable[[str, str], None] = lambda _channel, _event: None,
+    home_opened: Callable[[HomeOpened], None] = lambda _opened: None,
 ) -> App:
     """Bolt that leaves what a request says with its Arrival, which the request's context holds.
 
     Without a signing secret it only takes Socket Mode payloads. `commands` are the slash names
     that Slack may send, with or without their slash. `channel_changed` hears the ids of channels
     that another company came into or left, `bot_joined` those that the bot was added to, with the
-    id of the event; Slack tells them again if that raises.
+    id of the event; Slack tells them again if that raises. `home_opened` hears who opened their
+    Home tab.
     """
     app = App(
         name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
@@ -117,6 +121,7 @@ def bolt_app(
     app.shortcut(re.compile(""))(_shortcut)
     app.options(re.compile(""))(_options)
     _hear_of_channels(app, channel_changed, bot_joined)
+    _hear_of_homes(app, home_opened)
     app.event(re.compile(""))(_event)
     return app
 
@@ -135,6 +140,16 @@ def _hear_of_channels(
 
     app.event(re.compile("channel_(un)?shared"))(_changed)
     app.event("member_joined_channel")(_joined)
+
+
+def _hear_of_homes(app: App, home_opened: Callable[[HomeOpened], None]) -> None:
+    def _opened(body: Body, ack: Ack) -> None:
+        opened = home_from(body)
+        if opened is not None:
+            home_opened(opened)
+        ack()
+
+    app.event("app_home_opened")(_opened)
 
 
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:

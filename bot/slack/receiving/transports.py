@@ -8,7 +8,7 @@ from bot.errors import ConfigurationError
 from bot.slack.client import SlackClient
 from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.http import SlackHttp
-from bot.slack.receiving.incoming import Dispatcher, Foreground
+from bot.slack.receiving.incoming import Foreground, HomeDispatcher
 from bot.slack.receiving.listeners import bolt_app
 from bot.slack.receiving.reception import RequestReceiver
 from bot.slack.receiving.sockets import Sockets
@@ -32,7 +32,7 @@ class Transport:
         settings: Settings,
         secrets: Secrets,
         client: SlackClient,
-        dispatcher: Dispatcher,
+        dispatcher: HomeDispatcher,
         commands: Sequence[str],
         foreground: Foreground = nullcontext,
     ) -> None:
@@ -45,6 +45,7 @@ class Transport:
             _signing_secret(secrets) if is_http else None,
             dispatcher.channel_changed,
             dispatcher.bot_joined,
+            dispatcher.home_opened,
         )
         answer = RequestReceiver(app, dispatcher, self._answers).answer
         self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)

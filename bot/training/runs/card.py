@@ -29,7 +29,7 @@ from bot.training.tables import (
     RunIntent,
     RunPhase,
 )
-from bot.training.wording import gpus, name_of, place, results, state_words
+from bot.training.wording import STOPPING, gpus, name_of, place, results, state_words
 
 REQUEUE = "train.requeue"
 OPEN, LOGS, STOP, RESUBMIT = "train.open", "train.logs", "train.stop", "train.resubmit"
@@ -94,6 +94,21 @@ def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING
         tone=_tone(run),
         lines=tuple(_lines(run, people)),
         facts=tuple(_facts(run, spec, people, lineage)),
+        progress=progress_of(run.progress) if _is_started(run) else None,
+        buttons=_buttons(run, spec),
+    )
+
+
+def summary_card(run: Run, stopper: str, now: datetime) -> Card:
+    """The card of a run without its facts, and with nothing that changes only as time passes."""
+    spec = spec_of(run)
+    is_running = run.phase == RunPhase.RUNNING and state_words(run, now) != STOPPING
+    return Card(
+        title=run.reference,
+        state="Running" if is_running else state_words(run, now),
+        tone=_tone(run),
+        lines=tuple(_lines(run, People("", stopper))),
+        facts=(("GPUs", plain(gpus(gpus_of(spec)))),),
         progress=progress_of(run.progress) if _is_started(run) else None,
         buttons=_buttons(run, spec),
     )

@@ -31,10 +31,8 @@ _MORE = ("channels:join", "im:read", "reactions:write")
 
 @functools.cache
 def usual_manifest() -> Json:
-    """The bot's own manifest, with the Home tab and scopes that only the playground's tests use."""
+    """The bot's own manifest, with scopes that only the playground's tests use."""
     made = manifest(commands())
-    made["features"]["app_home"]["home_tab_enabled"] = True
-    made["settings"]["event_subscriptions"]["bot_events"].append("app_home_opened")
     made["oauth_config"]["scopes"]["bot"] += _MORE
     return made
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bot import holds
 from bot.audit import Actor, record
@@ -77,6 +78,20 @@ class KeepingService:
             raise NotFoundError("This cache was not found.")
         self._refuse_leaving(cache)
         return cache
+
+    def leaving(self, session: Session) -> list[Cache]:
+        """The caches of all teams whose eviction is announced; those first that go first."""
+        return list(
+            session.scalars(
+                select(Cache)
+                .where(
+                    col(Cache.ended_at).is_(None),
+                    col(Cache.leaves_at).is_not(None),
+                    col(Cache.wanted) == CacheIntent.READY,
+                )
+                .order_by(col(Cache.leaves_at), col(Cache.id))
+            )
+        )
 
     def team_of(self, session: Session, cache_id: str) -> str | None:
         """The team that requested a cache; None if there is no such cache."""

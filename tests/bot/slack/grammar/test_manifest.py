@@ -50,6 +50,7 @@ def test_socket_mode_needs_no_addresses() -> None:
                 "channel_shared",
                 "channel_unshared",
                 "member_joined_channel",
+                "app_home_opened",
             ]
         },
         "interactivity": {"is_enabled": True},
@@ -99,13 +100,14 @@ def test_refuses_names_longer_than_slack_takes() -> None:
     )
 
 
-def test_direct_messages_are_subscribed_to_and_allowed() -> None:
+def test_both_tabs_are_subscribed_to_and_allowed() -> None:
     made = manifest(REGISTRY)
     assert made["features"]["app_home"] == {
-        "home_tab_enabled": False,
+        "home_tab_enabled": True,
         "messages_tab_enabled": True,
         "messages_tab_read_only_enabled": False,
     }
+    assert "app_home_opened" in made["settings"]["event_subscriptions"]["bot_events"]
     assert "message.im" in made["settings"]["event_subscriptions"]["bot_events"]
     assert "im:history" in made["oauth_config"]["scopes"]["bot"]
 

@@ -14,6 +14,7 @@ from bot.database.priority import ForegroundGate
 from bot.serving.http import Pages, Server, application
 from bot.slack.card import Reply
 from bot.slack.client import SlackClient
+from bot.slack.home.tabs import HomeOpened
 from bot.slack.markup import plain
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.receiving.transports import Transport
@@ -54,12 +55,16 @@ class RecordingDispatcher:
     gate: ForegroundGate = field(default_factory=ForegroundGate)
     channels: list[str] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
+    homes: list[HomeOpened] = field(default_factory=list)
 
     def channel_changed(self, channel_id: str) -> None:
         self.channels.append(channel_id)
 
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         self.joined.append(f"{channel_id} {event_id}")
+
+    def home_opened(self, opened: HomeOpened) -> None:
+        self.homes.append(opened)
 
     def answer(self, incoming: Incoming) -> Reply | None:
         self.seen.append(incoming)

@@ -210,10 +210,11 @@ def settled(slack: Served, dispatcher: RecordingDispatcher) -> None:
 def test_other_events_are_taken_and_ignored(slack: Served, opened: Open) -> None:
     dispatcher = RecordingDispatcher()
     with opened(dispatcher):
-        slack.act(slack.workspace.open_home("U0ALICE"))
+        slack.act(slack.workspace.open_home("U0ALICE", tab="messages"))
         slack.act(slack.workspace.mention("U0ALICE", "C0TEAMA", "train list"))
         slack.until(lambda: dispatcher.seen and not slack.workspace.courier._tasks)
     assert [incoming.words for incoming in dispatcher.seen] == ["train list"]
+    assert dispatcher.homes == []
 
 
 def test_each_delivery_of_an_event_names_itself(slack: Served, opened: Open) -> None:
