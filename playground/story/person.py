@@ -8,6 +8,7 @@ from playground.slack.transcript import Entry, Kind
 from playground.slack.views import View
 from playground.story.context import StoryContext
 from playground.story.expectations import Words, says_all, spelled
+from playground.story.home import OpenHome
 
 _TRIES = 20
 
@@ -127,6 +128,12 @@ class Person:
         await self.story.bot_is_there()
         slack = self.story.world.slack
         return await slack.mention(self.id, slack.im(self.id).id, text)
+
+    async def opens_home(self) -> OpenHome:
+        """Opens the Home tab of the bot."""
+        await self.story.bot_is_there()
+        await self.story.world.slack.open_home(self.id)
+        return OpenHome(self.story, self.id)
 
     async def uses(self, shortcut: str, card: Card | None = None) -> None:
         """Uses a shortcut of a card's menu, or of the menu beside the text box."""
