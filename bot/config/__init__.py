@@ -21,6 +21,7 @@ from bot.config.gpu_sources import (
     SigV4,
 )
 from bot.config.gpus import Gpus
+from bot.config.links import RunLink
 from bot.config.models import (
     Approvals,
     Clock,
@@ -80,6 +81,7 @@ __all__ = [
     "Quotas",
     "ResultPattern",
     "RunDefaults",
+    "RunLink",
     "Secrets",
     "Settings",
     "SigV4",

@@ -23,6 +23,7 @@ from bot.config.kinds import (
     Pattern,
     WorkspaceId,
 )
+from bot.config.links import RunLink
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
 from bot.config.snapshots import Snapshots
@@ -181,13 +182,16 @@ class Prices(Section):
 
 
 class Training(Section):
-    """Results read from the logs of runs, wait notices, the network test and prices."""
+    """Results and links read from the logs of runs, wait notices, the network test and prices."""
 
     results: tuple[ResultPattern, ...] = ()
     """Results to read from logs, besides the usual loss, epoch, step and images/sec."""
 
     long_wait: Duration = timedelta(minutes=30)
     """The owner of a run that waited this long is notified when it runs."""
+
+    links: tuple[RunLink, ...] = ()
+    """Buttons on cards of runs that open other tools."""
 
     network_test: NetworkTest = NetworkTest()
     """The test that `/gpu nccl` runs."""

@@ -229,7 +229,7 @@ def _actions(buttons: Sequence[Button], most: int) -> list[Rendered]:
 
 def _button_weight(button: Button) -> int:
     asked = _CONFIRM_WEIGHT if button.confirm else 0
-    return len(button.value) + min(len(button.label), _LABEL) + asked
+    return len(button.value) + len(button.url) + min(len(button.label), _LABEL) + asked
 
 
 def _button(button: Button, seen: Counter[str]) -> Rendered:
@@ -245,6 +245,8 @@ def _button(button: Button, seen: Counter[str]) -> Rendered:
         element["style"] = button.style
     if button.value:
         element["value"] = button.value
+    if button.url:
+        element["url"] = button.url
     if button.confirm:
         element["confirm"] = _confirm(button.confirm)
     return element

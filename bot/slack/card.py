@@ -38,13 +38,17 @@ class Confirm:
 
 @dataclass(frozen=True)
 class Button:
-    """A button; `action` names the declared button (`train.stop`), `value` its subject."""
+    """A button; `action` names the declared button (`train.stop`), `value` its subject.
+
+    With `url` Slack opens that address, and reports the click, too.
+    """
 
     action: str
     label: str
     value: str
     style: Literal["primary", "danger"] | None = None
     confirm: Confirm | None = None
+    url: str = ""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class TrainingArea(Area):
     @override
     def renderers(self) -> Sequence[Renderer]:
         return (
-            RunRenderer(self.on.clock),
+            RunRenderer(self.on.clock, lambda: self.on.settings().training.links),
             RemovalRenderer(),
             LogFollowRenderer(self.on.format_command),
         )

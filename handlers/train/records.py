@@ -3,8 +3,9 @@
 from bot.commands.context import Context
 from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part, of_no_team
 from bot.slack.grammar.parameters import Reference, RunReference
+from bot.training.links import LINK
 from bot.training.records.comparing import Side, comparison, refuse_few
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
@@ -51,3 +52,9 @@ def presets(ctx: Context) -> Reply:
     """The team's presets, the options they set, and those they lock."""
     name, found = ctx.team()
     return Reply(card=presets_card(name, presets_of(ctx.settings, found)))
+
+
+@train.button(LINK, right=Right.WHOAMI, team=of_no_team, repeats=True)
+def click_link(_ctx: Context, _run_id: str) -> Reply:
+    """Nothing to say: Slack opened the address, and only reports the click."""
+    return Reply()

@@ -289,7 +289,8 @@ def _find(ctx: Context, reference: Reference) -> Run | ExternalWorkload:
 def record_card(ctx: Context, run: Run) -> Card:
     """The run's card with its whole record."""
     lineage = lineage_of(ctx.session, run)
-    card = run_card(run, people_of(ctx.session, run), ctx.now, lineage)
+    links = ctx.settings.training.links
+    card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
     more = details(run, times_of(ctx.session, run, ctx.now), lineage)
     return replace(card, facts=(*card.facts, *more))
 

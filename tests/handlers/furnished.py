@@ -133,7 +133,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
     made = do(_rows)
-    return do(_values) | made | _OF_HOME | {"gpu.mine": str(series)}
+    return do(_values) | made | _OF_NO_TEAM | {"gpu.mine": str(series)}
 
 
 _SAID = (
@@ -303,7 +303,7 @@ def _values(session: Session) -> dict[str, str]:
     }
 
 
-_OF_HOME = {"notices.choose": "dm", "qm.refresh": ""}
+_OF_NO_TEAM = {"notices.choose": "dm", "qm.refresh": "", "train.link": ""}
 
 
 def _of_anf() -> dict[str, str]:

@@ -38,6 +38,7 @@ WITHOUT_EFFECT = {
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
+    "[train.link]",
 }
 # Each person's own: two people are two effects.
 OWN = {

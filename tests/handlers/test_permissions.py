@@ -155,6 +155,7 @@ TABLE = {
     "[anf.grow-withdraw]": "..la.... ....",
     "[notices.choose]": "omlafh.. FHDE",
     "[qm.refresh]": "omlafh.. FHDE",
+    "[train.link]": "omlafh.. FHDE",
     "[approval.approve]": "...a.... ....",
     "[approval.deny]": "...a.... ....",
     "[again]": "o....... ..D.",

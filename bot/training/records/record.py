@@ -111,6 +111,7 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
             "failed_attempts": run.restarts,
         },
         "metrics": run.results,
+        "links": run.links,
         "progress": run.progress,
     }
 

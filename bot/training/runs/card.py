@@ -1,17 +1,19 @@
 """Builds the cards of runs, and of removals of external workloads. Only the renderers read rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.config.links import RunLink
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
 from bot.training.kinds.volumes import mounts_of
+from bot.training.links import link_buttons
 from bot.training.logs.results import progress_of
 from bot.training.records.lineage import NOTHING, Lineage, end_words, lineage_of, origin_words
 from bot.training.runs.sizes import is_elastic, is_refused, size_words
@@ -50,8 +52,9 @@ class RunRenderer:
 
     kind = KIND
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, links: Callable[[], Sequence[RunLink]]) -> None:
         self._clock = clock
+        self._links = links
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
         """The run's card; the same in every channel."""
@@ -60,7 +63,7 @@ class RunRenderer:
         if run is None:
             return None
         people, lineage = people_of(session, run), lineage_of(session, run)
-        return run_card(run, people, self._clock.now(), lineage)
+        return run_card(run, people, self._clock.now(), lineage, self._links())
 
 
 class RemovalRenderer:
@@ -85,8 +88,14 @@ class People:
     stopper: str = ""
 
 
-def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING) -> Card:
-    """The card of a run at this moment."""
+def run_card(
+    run: Run,
+    people: People,
+    now: datetime,
+    lineage: Lineage = NOTHING,
+    links: Sequence[RunLink] = (),
+) -> Card:
+    """The card of a run at this moment, with those of the configured links that it has."""
     spec = spec_of(run)
     return Card(
         title=run.reference,
@@ -95,7 +104,7 @@ def run_card(run: Run, people: People, now: datetime, lineage: Lineage = NOTHING
         lines=tuple(_lines(run, people)),
         facts=tuple(_facts(run, spec, people, lineage)),
         progress=progress_of(run.progress) if _is_started(run) else None,
-        buttons=_buttons(run, spec),
+        buttons=(*_buttons(run, spec), *link_buttons(run, spec, links)),
     )
 
 

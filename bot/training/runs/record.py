@@ -21,6 +21,7 @@ from bot.training.failures import (
     is_lost,
 )
 from bot.training.kinds.status import WorkloadStatus
+from bot.training.links import find_links
 from bot.training.logs import tails as logs
 from bot.training.logs.results import Reading, progress_of, progress_row, read_log
 from bot.training.logs.tails import Tail
@@ -126,6 +127,8 @@ class Recorder:
         before = Reading(run.results, progress_of(run.progress), run.last_line)
         reading = read_log((*tail.earlier, *tail.lines), self.training().results, before)
         run.results, run.last_line = reading.results, reading.last_line
+        links = self.training().links
+        run.links = find_links((*tail.earlier, *tail.lines), links, run.links)
         run.progress = progress_row(reading.progress)
 
     def _follow(self, session: Session, run: Run, state: State, found: RunFindings) -> None:

@@ -22,6 +22,40 @@ from tests.bot.config.files import GOOD, refusal
         ),
         (
             "workspace: T0QM",
+            "workspace: T0QM\ntraining: {links: [{label: Board, url: 'https://{env.HOST}/'}]}",
+            (
+                'quartermaster.yaml line 2: training.links[0].url is "https://{env.HOST}/";'
+                " it must begin with a whole host, like https://grafana.example.com/d/."
+            ),
+        ),
+        (
+            "workspace: T0QM",
+            "workspace: T0QM\ntraining: {links: [{label: Board, url: 'https://b.example/{who}'}]}",
+            (
+                'quartermaster.yaml line 2: training.links[0].url is "https://b.example/{who}";'
+                " what stands in braces must be one of {run}, {team}, {namespace}, {cluster},"
+                " {pods}, {started}, {ended}, {repository}, {commit}, {env.NAME}."
+            ),
+        ),
+        (
+            "workspace: T0QM",
+            "workspace: T0QM\ntraining: {links: [{label: W&B, in_log: 'https://*.wandb.ai/*'}]}",
+            (
+                'quartermaster.yaml line 2: training.links[0].in_log is "https://*.wandb.ai/*";'
+                " it must begin with a whole host, and `*` stands for any part of the rest, like"
+                " https://wandb.ai/*/*/runs/*."
+            ),
+        ),
+        (
+            "workspace: T0QM",
+            "workspace: T0QM\ntraining: {links: [{label: W&B}]}",
+            (
+                "quartermaster.yaml line 2: training.links[0] is a mapping; a link needs either url or"
+                " in_log, for example {label: W&B, in_log: 'https://wandb.ai/*/*/runs/*'}."
+            ),
+        ),
+        (
+            "workspace: T0QM",
             "workspace: T0QM\nhttp: {port: 8080}",
             "quartermaster.yaml line 2: http has no key port; choose one of: listen, ops_listen.",
         ),

@@ -169,7 +169,13 @@ class Rig(Ground):
 
     def card(self, run_id: str) -> str:
         """The run's card as text."""
-        return _as_text(self.do(lambda s: RunRenderer(self.clock).card(s, run_id, TEAM_A)))
+        return _as_text(self.card_of(run_id))
+
+    def card_of(self, run_id: str) -> Card:
+        renderer = RunRenderer(self.clock, lambda: self.policy.training.links)
+        card = self.do(lambda session: renderer.card(session, run_id, TEAM_A))
+        assert card is not None
+        return card
 
     def removal_card(self, removal_id: str) -> str:
         return _as_text(self.do(lambda s: RemovalRenderer().card(s, removal_id, TEAM_A)))

@@ -67,6 +67,7 @@ RECORD: dict[str, Any] = {
     "gpus_busy": None,
     "counts": {"admissions": 1, "preemptions": 0, "failed_attempts": 0},
     "metrics": {"loss": "0.504", "accuracy": "0.832", "total images/sec": "812.4"},
+    "links": {},
     "progress": {"done": 3.0, "total": 3, "unit": "epochs"},
 }
 

@@ -1,0 +1,154 @@
+"""Buttons on cards that open other tools, where a run says enough of itself."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bot.config import RunLink
+from bot.slack.blocks import card_blocks
+from bot.slack.card import Button
+from bot.training.links import find_links, link_buttons
+from bot.training.spec import spec_of
+from bot.training.tables import Run
+from playground.cluster.control.training import Line, Training
+from tests.bot.training.objects import run
+from tests.bot.training.rig import IMAGE, Rig
+
+WANDB = RunLink(label="W&B", in_log="https://wandb.ai/*/*/runs/*")
+MLFLOW = RunLink(label="MLflow", in_log="http://mlflow.example.com:5000/*")
+GRAFANA = RunLink(
+    label="Grafana",
+    url="https://grafana.example.com/d/gpu?from={started}&to={ended}&var-ns={namespace}&var-pod={pods}",
+)
+COMMIT = RunLink(label="Commit", url="https://github.com/{repository}/commit/{commit}")
+REQUESTS = RunLink(label="Pull request", url="https://github.com/{repository}/pulls?q={commit}")
+BOARD = RunLink(label="TensorBoard", url="https://boards.example.com/{env.BOARD}/{run}")
+
+
+def addresses(buttons: tuple[Button, ...]) -> dict[str, str]:
+    return {each.label: each.url for each in buttons if each.url}
+
+
+def made(run: Run, *links: RunLink) -> dict[str, str]:
+    return addresses(link_buttons(run, spec_of(run), links))
+
+
+def with_spec(**more: Any) -> Run:
+    return run(spec={"image": IMAGE, "cpu": "16", "memory": "128Gi", "gpus": 2, **more})
+
+
+def test_times_and_pods_are_filled_in() -> None:
+    live = run(started_at=datetime.fromisoformat("2026-11-21T12:00:46.5Z"))
+    begins = "https://grafana.example.com/d/gpu?from=1795262446500"
+    ends = "var-ns=team-a&var-pod=lane%5C-124a67dc90-.%2A"
+    assert made(live, GRAFANA) == {"Grafana": f"{begins}&to=now&{ends}"}
+    live.ended_at = datetime.fromisoformat("2026-11-21T12:05:46.5Z")
+    assert made(live, GRAFANA) == {"Grafana": f"{begins}&to=1795262746500&{ends}"}
+
+
+def test_what_a_run_lacks_gets_no_button() -> None:
+    assert made(run(), GRAFANA, COMMIT, BOARD, WANDB) == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "acme/lane@3f2a9c1",
+        "github.com/acme/lane@3f2a9c1",
+        "https://github.com/acme/lane.git@3f2a9c1",
+    ],
+)
+def test_a_commit_leads_to_its_repository(code: str) -> None:
+    assert made(with_spec(code=code), COMMIT, REQUESTS) == {
+        "Commit": "https://github.com/acme/lane/commit/3f2a9c1",
+        "Pull request": "https://github.com/acme/lane/pulls?q=3f2a9c1",
+    }
+
+
+def test_variables_are_filled_in_unless_secret() -> None:
+    said = with_spec(env=[["BOARD", "alice/new look?"]])
+    assert made(said, BOARD) == {
+        "TensorBoard": "https://boards.example.com/alice%2Fnew%20look%3F/lane-124a67dc90"
+    }
+    link = RunLink(label="Key", url="https://boards.example.com/{env.API_KEY}")
+    said = with_spec(env=[["API_KEY", "4f9a8b7c6d5e4f3a2b1c"]])
+    assert made(said, link) == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (
+            [
+                "wandb: View project at https://wandb.ai/acme/lane",
+                "wandb: View run at https://wandb.ai/acme/lane/runs/x7q",
+                "see https://wandb.ai/acme/lane/runs/x7q.",
+            ],
+            {"W&B": "https://wandb.ai/acme/lane/runs/x7q"},
+        ),
+        (
+            ["View run sad-owl-12 at: http://mlflow.example.com:5000/#/experiments/1/runs/ab12"],
+            {"MLflow": "http://mlflow.example.com:5000/#/experiments/1/runs/ab12"},
+        ),
+        (
+            ["<https://wandb.ai/acme/lane/runs/x7q|here>"],
+            {"W&B": "https://wandb.ai/acme/lane/runs/x7q"},
+        ),
+        (["https://wandb.ai.example.org/acme/lane/runs/x7q"], {}),
+        (["https://wandb.ai/acme/lane/runs/x7q?key=ghp_0123456789abcdefghijABCDEFGHIJ012345"], {}),
+        ([f"https://wandb.ai/acme/lane/runs/{'x' * 2_000}"], {}),
+    ],
+)
+def test_addresses_are_found_in_the_log(lines: list[str], found: dict[str, str]) -> None:
+    assert find_links(lines, (WANDB, MLFLOW, GRAFANA), {}) == found
+
+
+def test_a_restart_brings_a_new_address() -> None:
+    before = {
+        "W&B": "https://wandb.ai/acme/lane/runs/a",
+        "MLflow": "http://mlflow.example.com:5000/1",
+    }
+    assert find_links(["https://wandb.ai/acme/lane/runs/b"], (WANDB,), before) == before | {
+        "W&B": "https://wandb.ai/acme/lane/runs/b"
+    }
+
+
+def test_cards_have_the_buttons_of_links(rig: Rig) -> None:
+    def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
+        """The address once, as the program begins."""
+        seconds = int((until - started).total_seconds())
+        steps = [(started + timedelta(seconds=n), f"step {n}/900") for n in range(seconds)]
+        return [(started, "wandb: View run at https://wandb.ai/acme/lane/runs/x7q"), *steps]
+
+    links = (WANDB, COMMIT)
+    rig.policy = rig.policy.model_copy(
+        update={"training": rig.policy.training.model_copy(update={"links": links})}
+    )
+    rig.world.behaviours[IMAGE] = Training(never_ends=True, log=log)
+    run_id = rig.submit(code="acme/lane@3f2a9c1")
+    assert addresses(rig.card_of(run_id).buttons) == {
+        "Commit": "https://github.com/acme/lane/commit/3f2a9c1"
+    }
+    rig.pass_time(minutes=2)
+    card = rig.card_of(run_id)
+    assert addresses(card.buttons) == {
+        "W&B": "https://wandb.ai/acme/lane/runs/x7q",
+        "Commit": "https://github.com/acme/lane/commit/3f2a9c1",
+    }
+    assert [each.label for each in card.buttons] == ["Logs", "Stop", "W&B", "Commit"]
+    [actions] = [each for each in card_blocks(card, key="m") if each["type"] == "actions"]
+    assert actions["elements"][2:] == [
+        {
+            "type": "button",
+            "text": {"type": "plain_text", "text": "W&B", "emoji": True},
+            "action_id": "train.link",
+            "url": "https://wandb.ai/acme/lane/runs/x7q",
+        },
+        {
+            "type": "button",
+            "text": {"type": "plain_text", "text": "Commit", "emoji": True},
+            "action_id": "train.link:2",
+            "url": "https://github.com/acme/lane/commit/3f2a9c1",
+        },
+    ]
