@@ -1,21 +1,23 @@
 """/dataset cache: copies a version to fast storage, once for everyone."""
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from bot.commands.context import Context
 from bot.datasets.caches.plan import CacheRequest, read
-from bot.datasets.caches.replies import CONFIRM, offered, told
+from bot.datasets.caches.replies import CONFIRM, foreseen_lines, offered, told
 from bot.datasets.caches.service import CacheOffer
 from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import MemoryQuantity
-from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.declarations import TEAM, Part, Verb
+from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Duration, Pattern, TeamName, matched
-from bot.slack.markup import code, join, plain
+from bot.slack.markup import Markup, code, join, plain
 from handlers.dataset.catalogue import DatasetReference
 
 dataset = Part("dataset")
@@ -84,6 +86,19 @@ class Keeping:
         return Duration(minimum=timedelta(hours=1)).read(text)
 
 
+def _applying(ctx: Context, _texts: Mapping[str, str]) -> Collection[str]:
+    """A boost, where Azure NetApp Files can."""
+    return {"is_boosted"} if ctx.settings.anf is not None else set()
+
+
+def _foresee(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+    asked = CacheRequest(**values)
+    if asked.is_boosted:
+        ctx.require(Right.ANF_CHANGE)
+    found = ctx.datasets.caches.foresee(ctx.session, ctx.caller, asked, ctx.now)
+    return foreseen_lines(found)
+
+
 @dataset.verb(
     "cache",
     "Copy a version to fast storage, once for everyone; shows the cost first",
@@ -96,6 +111,13 @@ class Keeping:
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
     ),
     team=TEAM,
+    form=FormPlan(
+        fields=("storage_class", "size", "teams", "keep", "layout", "is_meant"),
+        watched=("reference", "storage_class", "size", "layout"),
+        dependent=("is_boosted",),
+        applying=_applying,
+        foresee=_foresee,
+    ),
 )
 @dataset.argument(
     "reference", DatasetReference(), help="Dataset or version (default: the newest version)"

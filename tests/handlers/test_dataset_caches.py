@@ -22,6 +22,8 @@ from tests.handlers.command_client import (
     CommandClient,
     opened,
 )
+from tests.handlers.filled_forms import foreseen, sent, used
+from tests.handlers.filled_forms import opened as form_of
 from tests.playground.cluster.served import Served
 
 SETTINGS = DATASETS + "  classes: {standard: {throughput_mib_per_tib: 16, budget: 2Ti}}\n"
@@ -147,3 +149,46 @@ def test_boosts_take_the_right_to_change_throughput(client: CommandClient) -> No
         "Azure NetApp Files is not configured."
     )
     assert caches(client) == []
+
+
+def test_a_form_says_what_caching_takes(client: CommandClient) -> None:
+    form = form_of(client, "/dataset cache")
+    assert [each.name for each in form.fields] == [
+        *("reference", "storage_class", "size", "teams", "keep", "layout", "is_meant"),
+    ]
+    changed = used(client, form, "form-change", fields={"reference": "chest-xray@v3"}).form
+    assert changed is not None
+    assert foreseen(changed) == [
+        "Copies: 627,615 files, 250 GB (250,000,000,000 bytes)",
+        "Volume: 257 GiB on standard",
+        "Free space: 2 TiB of 2 TiB (budget in quartermaster.yaml)",
+        "Takes: 16h 29m at best, at the throughput of the volume",
+        "Teams: team-a",
+        "Kept: 1d after its last use",
+    ]
+    large = used(
+        client, form, "form-change", fields={"reference": "chest-xray", "size": "4Ti"}
+    ).form
+    assert large is not None
+    assert foreseen(large) == [
+        (
+            "chest-xray@v3 needs 4 TiB on standard, but only 2 TiB of 2 TiB are free"
+            " (budget in quartermaster.yaml)."
+        ),
+        "`/dataset usage` shows what is cached there and what can be evicted.",
+    ]
+    assert caches(client) == []
+
+
+def test_the_form_of_a_cache_that_exists(client: CommandClient) -> None:
+    form = form_of(client, "/dataset cache")
+    reply = sent(client, form, {"reference": "chest-xray@v3", "is_meant": "yes"})
+    assert reply.lines[0] == BEGUN
+    [before] = caches(client)
+    changed = used(client, form, "form-change", fields={"reference": "chest-xray@v3"}).form
+    assert changed is not None
+    assert foreseen(changed) == [
+        "chest-xray@v3 is already being cached on standard: copying has not started yet."
+    ]
+    [after] = caches(client)
+    assert after.used_at == before.used_at

@@ -1,41 +1,16 @@
 """A command that lacks something opens a form, which sends the whole command when it is filled."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
 
 import msgspec
 import pytest
 
-from bot.slack.card import Reply
 from bot.slack.forms.form import Form
-from bot.slack.receiving.incoming import Incoming
 from bot.slack.text import as_text
 from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
+from tests.handlers.filled_forms import answer, foreseen, opened, sent, used
 
 RUN = {"name": "lane", "image": "ghcr.io/acme/train:7", "gpus": "2"}
-
-
-def answer(client: CommandClient, incoming: Incoming) -> Reply:
-    reply = client.application.dispatcher.answer(incoming)
-    assert reply is not None
-    return reply
-
-
-def opened(client: CommandClient, text: str, person: str = ALICE) -> Form:
-    """The form that a command opens."""
-    name, _, words = text.removeprefix("/").partition(" ")
-    form = answer(client, client.incoming(person, TEAM_A, command=name, words=words)).form
-    assert form is not None
-    return form
-
-
-def sent(client: CommandClient, form: Form, fields: Mapping[str, str]) -> Reply:
-    """What a filled form is answered with."""
-    whole = {each.name: each.initial for each in form.fields} | dict(fields)
-    place = form.place
-    incoming = client.incoming(ALICE, place.channel, command=place.command, words=place.verb)
-    return answer(client, replace(incoming, kind="form", fields=whole))
 
 
 def test_a_command_without_a_name_opens_its_form(client: CommandClient) -> None:
@@ -118,19 +93,6 @@ def test_a_secret_in_a_form_is_refused(client: CommandClient) -> None:
     assert "looks like a secret" in as_text(reply)
 
 
-def used(
-    client: CommandClient,
-    form: Form,
-    kind: Literal["form-change", "options"],
-    person: str = ALICE,
-    **how: Any,
-) -> Reply:
-    """What the bot answers to a change of the form, or to a search in one of its fields."""
-    place = form.place
-    incoming = client.incoming(person, place.channel, command=place.command, words=place.verb)
-    return answer(client, replace(incoming, kind=kind, **how))
-
-
 def offers(client: CommandClient, form: Form, field: str, typed: str = "") -> list[str]:
     """What people see to choose from in a field."""
     reply = used(client, form, "options", field_name=field, value=typed)
@@ -176,11 +138,6 @@ def test_fields_that_went_are_not_sent(client: CommandClient) -> None:
     form = opened(client, "/train submit")
     said = as_text(sent(client, form, RUN | {"kind": "job", "nodes": "3"}))
     assert said.startswith("Submitted run `lane` with 2 GPUs")
-
-
-def foreseen(form: Form) -> list[str]:
-    """What the form says would happen."""
-    return as_text(Reply(tuple(form.foreseen))).splitlines()
 
 
 def test_a_form_says_what_would_be_refused(client: CommandClient) -> None:

@@ -27,6 +27,18 @@ def offered(offer: CacheOffer) -> Reply:
     return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
 
 
+def foreseen_lines(found: CacheOffer | Cache) -> tuple[Markup, ...]:
+    """What a request would do, for its form."""
+    if isinstance(found, CacheOffer):
+        return tuple(join(plain(f"{label}: "), value) for label, value in costs(found))
+    if found.phase == CachePhase.READY:
+        kept_words = kept(found.keep_seconds)
+        said = f"{found.reference} is cached on {found.storage_class} already. It is kept"
+        return (plain(f"{said} {kept_words}; this counts as use."),)
+    said = f"{found.reference} is already being cached on {found.storage_class}"
+    return (plain(f"{said}: {_far(found)}"),)
+
+
 def costs(offer: CacheOffer) -> tuple[tuple[str, Markup], ...]:
     """What a cache costs, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate

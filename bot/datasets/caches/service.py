@@ -65,6 +65,16 @@ class CacheFound:
     is_new: bool = False
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The version that a request names, with the other teams and the cache that exists of it."""
+
+    version: Version
+    teams: tuple[str, ...]
+    keep_seconds: int | None
+    there: Cache | None
+
+
 class CacheService:
     """What handlers call; every verb writes within the caller's transaction.
 
@@ -100,17 +110,43 @@ class CacheService:
 
         `besides` are caches that are created at the same time, which reduces the free space.
         """
-        dataset, version = self._version(session, caller.team or "", wish.reference)
-        teams = self._teams(dataset, caller.team or "", wish.teams)
-        keep = wish.keep_seconds
-        if wish.keep is None:
-            keep = keep_seconds(self._settings(), dataset, caller.team or "")
+        asked = self._asked(session, caller, wish)
+        if asked.there is None:
+            return self._offer(session, caller, wish, asked, now, besides)
+        told = Keeping(asked.keep_seconds, is_told=wish.keep is not None)
+        if wish.is_boosted:
+            self._boosts().join(session, caller, asked.there, now)
+        return self._join(session, caller, asked.there, asked.teams, told, now)
+
+    def foresee(
+        self, session: Session, caller: Caller, wish: CacheRequest, now: datetime
+    ) -> CacheOffer | Cache:
+        """What a cache would cost, or the cache that exists; this does not count as use."""
+        asked = self._asked(session, caller, wish)
+        if asked.there is None:
+            return self._offer(session, caller, wish, asked, now)
+        _refuse_evicted(session, asked.there)
+        return asked.there
+
+    def _asked(self, session: Session, caller: Caller, wish: CacheRequest) -> _Asked:
+        """What a request names, and the cache that there is of it."""
+        own = caller.team or ""
+        dataset, version = self._version(session, own, wish.reference)
+        is_usual = wish.keep is None
+        keep = keep_seconds(self._settings(), dataset, own) if is_usual else wish.keep_seconds
         there = self._there(session, version, wish.storage_class)
-        if there is not None:
-            told = Keeping(keep, is_told=wish.keep is not None)
-            if wish.is_boosted:
-                self._boosts().join(session, caller, there, now)
-            return self._join(session, caller, there, teams, told, now)
+        return _Asked(version, self._teams(dataset, own, wish.teams), keep, there)
+
+    def _offer(
+        self,
+        session: Session,
+        caller: Caller,
+        wish: CacheRequest,
+        asked: _Asked,
+        now: datetime,
+        besides: Sequence[CachePlan] = (),
+    ) -> CacheOffer:
+        version, teams, keep = asked.version, asked.teams, asked.keep_seconds
         chosen = self._classes.chosen(wish.storage_class)
         refuse_unfit(version)
         layout = self._classes.layout(wish.layout)
@@ -168,12 +204,7 @@ class CacheService:
         now: datetime,
     ) -> CacheFound:
         """Adds teams to an existing cache, ready or not; asking counts as use."""
-        refuse_lost(session, cache, "used by more teams or runs")
-        if cache.wanted == CacheIntent.EVICT:
-            raise ConflictError(
-                f"{cache.reference} is being evicted from {cache.storage_class}.",
-                "Cache it again when its card shows Evicted.",
-            )
+        _refuse_evicted(session, cache)
         known = {cache.team, *cache.teams}
         added = tuple(each for each in (caller.team or "", *teams) if each not in known)
         cache.teams = [*cache.teams, *added]
@@ -301,6 +332,16 @@ class CacheService:
 
     def _datasets(self) -> Datasets:
         return self._classes.datasets()
+
+
+def _refuse_evicted(session: Session, cache: Cache) -> None:
+    """Refuses further use of a cache that goes, or whose files are lost."""
+    refuse_lost(session, cache, "used by more teams or runs")
+    if cache.wanted == CacheIntent.EVICT:
+        raise ConflictError(
+            f"{cache.reference} is being evicted from {cache.storage_class}.",
+            "Cache it again when its card shows Evicted.",
+        )
 
 
 def _actor(caller: Caller) -> Actor:
