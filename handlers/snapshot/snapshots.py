@@ -1,16 +1,19 @@
 """/snapshot: take snapshots of PVCs, keep them, restore them, and clone PVCs."""
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from bot.commands.context import Context
 from bot.errors import UsageError
 from bot.people.access import Caller, Right
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part, Verb
+from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Duration, Pattern, TeamName, Text
+from bot.slack.markup import Markup
 from bot.snapshots.restores import service as restoring
 from bot.snapshots.reverts.replies import offered
 from bot.snapshots.snapshots import replies
@@ -99,6 +102,42 @@ class Cloning:
 snapshot = Part("snapshot")
 
 
+def _foresee_snapshot(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+    ctx.team()
+    asked = SnapshotRequest(**values)
+    row = ctx.snapshots.snapshots.foresee(ctx.session, ctx.caller, asked, ctx.now)
+    return replies.foreseen_snapshot(row)
+
+
+def _of_new_claims(_ctx: Context, texts: Mapping[str, str]) -> Collection[str]:
+    """What a new PVC can have, or why the PVC itself is reverted."""
+    is_in_place = bool(texts.get("is_in_place"))
+    new = {"name", "size_bytes", "storage_class", "is_read_only", "to"}
+    return {"reason"} if is_in_place else new
+
+
+def _foresee_restore(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+    asked = Restoring(**values)
+    row = _find(ctx, asked.snapshot)
+    if asked.is_in_place:
+        offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
+        return offered(offer, ctx.now).lines
+    target = _member(ctx, asked.to) if asked.to else None
+    service, wish = ctx.snapshots.restores, _wish(asked)
+    restored = service.foresee(ctx.session, ctx.caller, row, wish, ctx.now, target)
+    return replies.foreseen_restore(restored, is_named=asked.name is not None)
+
+
+def _foresee_clone(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+    ctx.team()
+    asked = Cloning(**values)
+    wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
+    row = ctx.snapshots.restores.foresee_clone(
+        ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster
+    )
+    return replies.foreseen_restore(row, is_named=True)
+
+
 @snapshot.verb(
     "create",
     "Take a snapshot of a PVC",
@@ -112,6 +151,7 @@ snapshot = Part("snapshot")
     ),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(fields=("note", "keep"), watched=("claim", "keep"), foresee=_foresee_snapshot),
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--note", default="", help="What the snapshot shows")
@@ -232,6 +272,13 @@ def unpin(ctx: Context, name: str, *, everybody: bool) -> Reply:
         'restore imagenet --in-place --reason "a bad clean-up"',
     ),
     team=TEAM,
+    form=FormPlan(
+        fields=("is_in_place",),
+        watched=("snapshot", "is_in_place", "name", "size_bytes", "storage_class", "to"),
+        dependent=("name", "size_bytes", "storage_class", "is_read_only", "to", "reason"),
+        applying=_of_new_claims,
+        foresee=_foresee_restore,
+    ),
 )
 @snapshot.argument("snapshot", SnapshotName(), help="Snapshot, or a PVC for its newest one")
 @snapshot.option("--as", "name", NewClaimName(), help="Name of the new PVC")
@@ -248,12 +295,10 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
         row = _find(ctx, asked.snapshot)
         offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
         return offered(offer, ctx.now)
-    wish = restoring.RestoreRequest(
-        asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only
-    )
     row = _find(ctx, asked.snapshot)
     target = _member(ctx, asked.to) if asked.to else None
-    made = ctx.snapshots.restores.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
+    service, wish = ctx.snapshots.restores, _wish(asked)
+    made = service.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
     return replies.restoring(made)
 
 
@@ -276,6 +321,11 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
     examples=("clone imagenet --as imagenet-mine",),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(
+        fields=("size_bytes", "storage_class"),
+        watched=("claim", "name", "size_bytes", "storage_class"),
+        foresee=_foresee_clone,
+    ),
 )
 @snapshot.argument("claim", ClaimName(), help="PVC of the team")
 @snapshot.option("--as", "name", NewClaimName(), required=True, help="Name of the new PVC")
@@ -289,6 +339,12 @@ def clone(ctx: Context, asked: Cloning) -> Reply:
         ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster
     )
     return replies.restoring(made)
+
+
+def _wish(asked: Restoring) -> restoring.RestoreRequest:
+    return restoring.RestoreRequest(
+        asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only
+    )
 
 
 def _refuse_mixed(asked: Restoring) -> None:

@@ -79,6 +79,26 @@ class RestoreService:
 
         `target` is the caller as a member of the other team that the PVC is created for.
         """
+        row = self.foresee(session, caller, snapshot, wish, now, target)
+        _begin(session, target or caller, row, now)
+        why = f"The restore to PVC {row.claim_name}"
+        hold = Hold(
+            thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=RESTORE, subject_id=row.id,
+            why=why, until=None,
+        )  # fmt: skip
+        holds.take(session, hold)
+        return row
+
+    def foresee(
+        self,
+        session: Session,
+        caller: Caller,
+        snapshot: Snapshot,
+        wish: RestoreRequest,
+        now: datetime,
+        target: Caller | None = None,
+    ) -> Restore:
+        """The restore that would begin, which is not stored; UserError if impossible."""
         if caller.team != snapshot.team:
             raise NotAllowedError(
                 f"{snapshot.name} belongs to {snapshot.team}, and is restored in that team's"
@@ -98,14 +118,7 @@ class RestoreService:
             team = settings.teams[target.team or ""]
             into = _other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
             source = replace(source, into=into)
-        row = self._make(session, target or caller, source, wish, now)
-        why = f"The restore to PVC {row.claim_name}"
-        hold = Hold(
-            thing_kind=SNAPSHOT, thing_id=snapshot.id, subject_kind=RESTORE, subject_id=row.id,
-            why=why, until=None,
-        )  # fmt: skip
-        holds.take(session, hold)
-        return row
+        return self._row(session, target or caller, source, wish, now)
 
     def clone(
         self,
@@ -117,6 +130,20 @@ class RestoreService:
         cluster: str | None = None,
     ) -> Restore:
         """Begins a clone of a PVC; raises UserError if impossible."""
+        row = self.foresee_clone(session, caller, claim, wish, now, cluster)
+        _begin(session, caller, row, now)
+        return row
+
+    def foresee_clone(
+        self,
+        session: Session,
+        caller: Caller,
+        claim: str,
+        wish: RestoreRequest,
+        now: datetime,
+        cluster: str | None = None,
+    ) -> Restore:
+        """The clone that would begin, which is not stored; UserError if impossible."""
         team = self._settings().teams[caller.team or ""]
         team = bound(caller.team or "", team, cluster)
         around = in_view(self._clusters[team.cluster], team.namespace, claim)
@@ -139,9 +166,9 @@ class RestoreService:
             None, claim, around.claim.uid, claim, team.cluster, team.namespace, csi.driver,
             around.claim.spec.storage_class_name or "", least,
         )  # fmt: skip
-        return self._make(session, caller, source, wish, now)
+        return self._row(session, caller, source, wish, now)
 
-    def _make(
+    def _row(
         self,
         session: Session,
         caller: Caller,
@@ -156,7 +183,7 @@ class RestoreService:
         self._refuse_taken(session, source.cluster, source.into or source.namespace, name)
         kind, size = self._class(source, wish), _size(source, wish)
         mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
-        row = Restore(
+        return Restore(
             id=row_id,
             workspace_id=caller.workspace_id,
             team=caller.team or "",
@@ -177,8 +204,6 @@ class RestoreService:
             asked_at=now,
             since=now,
         )
-        _begin(session, caller, row, now)
-        return row
 
     def _refuse_taken(self, session: Session, cluster: str, namespace: str, name: str) -> None:
         live = session.exec(

@@ -21,18 +21,43 @@ _STATES = {
 }
 
 
+def foreseen_snapshot(row: Snapshot) -> tuple[Markup, ...]:
+    """What `snapshot create` would do, for its form."""
+    what = join("It would take a snapshot of ", code(row.claim_name), plain(
+        f", a PVC of {capacity(row.capacity_bytes)} on {row.storage_class}."))  # fmt: skip
+    return (what, _kept(row))
+
+
+def foreseen_restore(row: Restore, *, is_named: bool) -> tuple[Markup, ...]:
+    """What `snapshot restore` or `clone` would create, for its form."""
+    name = join("PVC ", code(row.claim_name)) if is_named else plain("a PVC with a new name")
+    made = f" of {capacity(row.size_bytes)} on {row.storage_class}"
+    how = ", read-only and without a copy" if row.is_read_only else ""
+    place = f" in namespace {row.namespace}" if row.source_namespace is not None else ""
+    return (
+        join(
+            "It would create ",
+            name,
+            plain(f"{made}{place} from "),
+            code(row.source),
+            plain(f"{how}."),
+        ),
+    )
+
+
+def _kept(row: Snapshot) -> Markup:
+    if row.keep_until is None:
+        return plain("It is kept until it is deleted manually.")
+    return join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
+
+
 def taking(row: Snapshot, format_command: FormatCommand) -> Reply:
     """The answer to `snapshot create`: the snapshot's name, and how long it is kept."""
-    kept = (
-        join("It is kept until ", when(row.keep_until), ", or longer while it is the newest.")
-        if row.keep_until is not None
-        else plain("It is kept until it is deleted manually.")
-    )
     show = code(format_command(f"snapshot show {row.name}"))
     return Reply(
         (
             join("Taking a snapshot of ", code(row.claim_name), ": ", code(row.name), "."),
-            join("Its card in this channel and ", show, " show the progress. ", kept),
+            join("Its card in this channel and ", show, " show the progress. ", _kept(row)),
         )
     )
 

@@ -79,6 +79,16 @@ class SnapshotService:
         self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
     ) -> Snapshot:
         """Begins a snapshot of a PVC; raises UserError if impossible."""
+        row = self.foresee(session, caller, wish, now)
+        begin(session, row, now)
+        facts = {"pvc": row.claim_name, "name": row.name} | ({"note": row.note} if row.note else {})
+        record(session, _actor(caller), "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
+        return row
+
+    def foresee(
+        self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
+    ) -> Snapshot:
+        """The snapshot that would be taken, which is not stored; UserError if impossible."""
         team = bound(caller.team or "", self._team(caller), wish.cluster)
         refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
@@ -99,9 +109,6 @@ class SnapshotService:
             )
         row = _row(caller, team, wish.claim, plan, now)
         row.note, row.keep_until = wish.note, self.until(wish.keep, now)
-        begin(session, row, now)
-        facts = {"pvc": row.claim_name, "name": row.name} | ({"note": row.note} if row.note else {})
-        record(session, _actor(caller), "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
         return row
 
     def find(self, session: Session, team: str, name: str) -> Snapshot:
