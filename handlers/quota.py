@@ -1,10 +1,9 @@
 """/quota: status, requests for overrides and base quotas, history, and revoking."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from bot.commands.context import Context
 from bot.durations import format_duration
@@ -76,9 +75,7 @@ def _wish(ctx: Context, options: OverrideOptions) -> OverrideRequest:
     )
 
 
-def _foresee(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
-    known = {each.name for each in fields(OverrideOptions)}
-    options = OverrideOptions(**{name: values[name] for name in known})
+def _foresee(ctx: Context, _verb: Verb, options: OverrideOptions) -> Sequence[Markup]:
     row, effect = ctx.quotas.outlook(ctx.session, _wish(ctx, options), ctx.caller, ctx.now)
     if effect is None:
         return (plain(f"What it would change for {row.team} is unknown at the moment."),)

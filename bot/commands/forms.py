@@ -150,14 +150,14 @@ class FormRequests:
         )
 
     def _foreseen(self, state: FormState) -> Sequence[Markup]:
-        verb, foresee = state.verb, state.verb.form.foresee
-        if foresee is None:
+        verb = state.verb
+        if verb.form.foresee is None:
             return ()
         if state.context.caller.is_undecided:
             return (_UNSAID,)
         try:
             asked = self._registry.parse(state.command.name, spelled(verb, state.texts))
-            return foresee(state.context, verb, asked.values) if isinstance(asked, Parsed) else ()
+            return verb.foreseen(state.context, asked.values) if isinstance(asked, Parsed) else ()
         except (FieldsError, IncompleteError):
             return (_UNSAID,)
         except UserError as error:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bot.commands.context import Context
 from bot.datasets.caches.plan import CacheRequest, read
@@ -91,8 +91,7 @@ def _applying(ctx: Context, _texts: Mapping[str, str]) -> Collection[str]:
     return {"is_boosted"} if ctx.settings.anf is not None else set()
 
 
-def _foresee(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
-    asked = CacheRequest(**values)
+def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]:
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
     found = ctx.datasets.caches.foresee(ctx.session, ctx.caller, asked, ctx.now)

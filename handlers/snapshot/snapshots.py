@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bot.commands.context import Context
 from bot.errors import UsageError
@@ -102,9 +102,8 @@ class Cloning:
 snapshot = Part("snapshot")
 
 
-def _foresee_snapshot(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+def _foresee_snapshot(ctx: Context, _verb: Verb, asked: SnapshotRequest) -> Sequence[Markup]:
     ctx.team()
-    asked = SnapshotRequest(**values)
     row = ctx.snapshots.snapshots.foresee(ctx.session, ctx.caller, asked, ctx.now)
     return replies.foreseen_snapshot(row)
 
@@ -116,8 +115,7 @@ def _of_new_claims(_ctx: Context, texts: Mapping[str, str]) -> Collection[str]:
     return {"reason"} if is_in_place else new
 
 
-def _foresee_restore(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
-    asked = Restoring(**values)
+def _foresee_restore(ctx: Context, _verb: Verb, asked: Restoring) -> Sequence[Markup]:
     row = _find(ctx, asked.snapshot)
     if asked.is_in_place:
         offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
@@ -128,9 +126,8 @@ def _foresee_restore(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Se
     return replies.foreseen_restore(restored, is_named=asked.name is not None)
 
 
-def _foresee_clone(ctx: Context, _verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
+def _foresee_clone(ctx: Context, _verb: Verb, asked: Cloning) -> Sequence[Markup]:
     ctx.team()
-    asked = Cloning(**values)
     wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
     row = ctx.snapshots.restores.foresee_clone(
         ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster

@@ -38,8 +38,8 @@ def _presets(ctx: Context) -> Mapping[str, Any]:
     return presets_of(ctx.settings, team) if team else {}
 
 
-def _foresee(ctx: Context, verb: Verb, values: Mapping[str, Any]) -> Sequence[Markup]:
-    whole = with_preset(Submission(**values), _presets(ctx), verb.parameters)
+def _foresee(ctx: Context, verb: Verb, asked: Submission) -> Sequence[Markup]:
+    whole = with_preset(asked, _presets(ctx), verb.parameters)
     outlook = ctx.training.runs.foresee(ctx.session, ctx.caller, whole)
     return outlook_lines(outlook, ctx.format_command)
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 from bot.slack.card import Reply
 from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import ClusterName, TeamName, Text, ValueType
+from bot.slack.markup import Markup
 
 Handler = TypeVar("Handler", bound=Callable[..., Reply])
 
@@ -163,11 +164,22 @@ class Verb:
 
     def answer(self, ctx: object, values: Mapping[str, object]) -> Reply:
         """The handler's reply to these values."""
-        if self.team and "team" not in _keywords(self)[1]:
-            values = {name: value for name, value in values.items() if name != "team"}
+        values = self._taken(values)
         if self.into is None:
             return self.handler(ctx, **values)
         return self.handler(ctx, self.into(**values))
+
+    def foreseen(self, ctx: object, values: Mapping[str, object]) -> Sequence[Markup]:
+        """What these values would do, as far as the form's plan tells; UserError if nothing."""
+        if self.form.foresee is None or self.into is None:
+            return ()
+        return self.form.foresee(ctx, self, self.into(**self._taken(values)))
+
+    def _taken(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """The values that the handler takes."""
+        if self.team and "team" not in _keywords(self)[1]:
+            return {name: value for name, value in values.items() if name != "team"}
+        return values
 
     @property
     def usage(self) -> str:

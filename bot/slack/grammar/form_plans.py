@@ -9,8 +9,9 @@ from bot.slack.markup import Markup
 Applying = Callable[[Any, Mapping[str, str]], Collection[str]]
 """The dependent parameters that apply, from the context and the texts of the fields."""
 
-Foresee = Callable[[Any, Any, Mapping[str, Any]], Sequence[Markup]]
-"""What would happen, from the context, the verb and its values; UserError if nothing would."""
+Foresee = Callable[[Any, Any, Any], Sequence[Markup]]
+"""What would happen, from the context, the verb, and what its handler takes (`into`); UserError if
+nothing would."""
 
 
 def _none(_ctx: object, _texts: Mapping[str, str]) -> Collection[str]:
