@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.commands.context import Context
+from bot.commands.questions import refuse_typed_secrets
 from bot.commands.repeating import with_form_button
 from bot.database.database import Session
 from bot.errors import UsageError, UserError
@@ -59,6 +60,7 @@ class FormRequests:
         Slack opens a form within three seconds of a command or a click, so a mention is answered
         with a button that does.
         """
+        refuse_typed_secrets(error.typed)
         named = next(iter(error.typed.get("team", ())), None)
         context = self._enter(session, incoming, error.verb, named)
         lines = tuple(sentence(line) for line in (error.message, error.hint) if line)

@@ -1,12 +1,12 @@
 """A request as it was understood, before anyone is asked whether it is allowed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bot import deliveries
 from bot.errors import QuartermasterError, UsageError, UserError
-from bot.masking import holds_a_secret
+from bot.masking import holds_a_secret, secret_in
 from bot.slack import metrics
 from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.registry import HelpAsked, Parsed
@@ -81,11 +81,23 @@ def refuse_secrets(incoming: Incoming) -> None:
     """UsageError on a secret, before the request is parsed, stored or shown."""
     said = incoming.value if incoming.kind == "button" else incoming.words
     if holds_a_secret("\n".join((said, *incoming.fields.values()))):
-        raise UsageError(
-            "Something in that looks like a secret. None of it was stored.",
-            "Send it without the secret. To give a program a Secret of the team's namespace, use"
-            " `--secret NAME=secret/key`; the program reads the variable NAME.",
-        )
+        raise _holds_a_secret()
+
+
+def refuse_typed_secrets(typed: Mapping[str, Sequence[str]]) -> None:
+    """UsageError on words that give a secret, before a form shows them."""
+    for name, words in typed.items():
+        # `--secret TOKEN=wandb/token` names a Secret of the cluster, and holds none.
+        if name != "secret" and secret_in(words) is not None:
+            raise _holds_a_secret()
+
+
+def _holds_a_secret() -> UsageError:
+    return UsageError(
+        "Something in that looks like a secret. None of it was stored.",
+        "Send it without the secret. To give a program a Secret of the team's namespace, use"
+        " `--secret NAME=secret/key`; the program reads the variable NAME.",
+    )
 
 
 def _spoken(asked: Asked) -> str:

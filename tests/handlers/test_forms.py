@@ -86,6 +86,28 @@ def test_a_mention_offers_the_form_by_a_button(client: CommandClient) -> None:
     assert {each.name: each.initial for each in form.fields}["gpus"] == "2"
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "/train submit -- python t.py --password 7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3",
+        "/train submit --env HF_TOKEN=7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3 -- python t.py",
+        "/train submit lane --gpus 1 -- curl -u me:7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3 https://host",
+    ],
+)
+def test_no_form_opens_with_a_secret(client: CommandClient, typed: str) -> None:
+    _, _, words = typed.partition(" ")
+    reply = answer(client, client.incoming(ALICE, TEAM_A, command="train", words=words))
+    assert reply.form is None
+    assert "looks like a secret" in as_text(reply).splitlines()[0]
+
+
+def test_secrets_of_the_namespace_are_named_in_forms(client: CommandClient) -> None:
+    form = opened(client, "/train submit --secret WANDB_API_KEY=wandb/api-key --env A=1")
+    assert {each.name: each.initial for each in form.fields if each.initial} == {
+        "more-options": "--env A=1 --secret WANDB_API_KEY=wandb/api-key"
+    }
+
+
 def test_a_secret_in_a_form_is_refused(client: CommandClient) -> None:
     form = opened(client, "/train submit")
     reply = sent(client, form, RUN | {"more-options": "--env KEY=ghp_" + "a1B2" * 9})

@@ -50,8 +50,8 @@ from tests.bot.config.files import GOOD, refusal
             "workspace: T0QM",
             "workspace: T0QM\ntraining: {links: [{label: W&B}]}",
             (
-                "quartermaster.yaml line 2: training.links[0] is a mapping; a link needs either url or"
-                " in_log, for example {label: W&B, in_log: 'https://wandb.ai/*/*/runs/*'}."
+                "quartermaster.yaml line 2: training.links[0] is a mapping; a link needs either url"
+                " or in_log, for example {label: W&B, in_log: 'https://wandb.ai/*/*/runs/*'}."
             ),
         ),
         (
