@@ -97,6 +97,8 @@ class Sockets:
                 return await waiting
         except TimeoutError:
             raise DeliveryError("timeout") from None
+        except OSError:  # the bot is gone, and its end has not been noticed yet
+            raise DeliveryError("connection_failed") from None
         finally:
             del self._waiting[envelope_id]
 

@@ -12,6 +12,7 @@ from slack_sdk.errors import SlackApiError
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from playground.slack.sockets import Socket
 from tests.playground.slack.bots import bolt_app, through_sockets
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
@@ -122,6 +123,15 @@ def test_silent_socket_shows_operation_timeout(slack: Served) -> None:
     with joined(slack):
         slack.act(slack.workspace.slash(ALICE, TEAM_A, "/train list"))
     assert slack.texts(ALICE, TEAM_A) == ['/train failed with the error "operation_timeout"']
+
+
+def test_a_socket_that_broke_unnoticed_fails_alone(slack: Served) -> None:
+    async def send(_text: str) -> None:
+        raise ConnectionResetError
+
+    slack.call(lambda: slack.workspace.sockets.open.append(Socket(send, lambda: None)))
+    slack.act(slack.workspace.slash(ALICE, TEAM_A, "/train list"))
+    assert slack.texts(ALICE, TEAM_A) == ['/train failed with the error "dispatch_failed"']
 
 
 def test_warning_comes_before_the_end(slack: Served) -> None:
