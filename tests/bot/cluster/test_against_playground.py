@@ -223,8 +223,8 @@ def test_watches_whose_place_was_compacted_catch_up(cluster: Cluster, world: Wor
     world.faults.gone_watches = 1
     world.faults.cut_watches()
     world.create("resourceflavors", {"metadata": {"name": "later"}, "spec": {}})
+    eventually(lambda: world.faults.gone_watches == 0)
     eventually(lambda: cluster.view.get(RESOURCE_FLAVORS, "later"))
-    assert world.faults.gone_watches == 0
 
 
 @pytest.mark.usefixtures("older_kueue")

@@ -53,7 +53,6 @@ def test_wrong_requests_say_what_is_right(tmp_path: Path) -> None:
             ("submit", {**ALICE, "view": "V1"}, 400,
              '"values" must be an object of fields by their block_id'),
             ("close", {**ALICE, "view": "V1"}, 409, "this form is no longer open"),
-            ("home", ALICE, 409, "this app has no Home tab"),
         ):  # fmt: skip
             assert await page.act(verb, **body) == (status, {"error": words})
 
