@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from urllib.parse import quote
 
 from bot.config.links import PLACEHOLDER, RunLink
@@ -15,7 +14,7 @@ LINK = "train.link"
 """The button that Slack opens by itself; it reports the click all the same."""
 
 _LONGEST = 2_000
-_ANY = r"[^\s\"'<>|]*"
+_ADDRESS = re.compile(r"https?://[^\s\"'<>|]+")
 _ENDS_SENTENCE = ".,;:!?)]}'"
 _SCHEME = re.compile(r"[a-z+]+://")
 
@@ -35,21 +34,28 @@ def find_links(
 ) -> dict[str, str]:
     """The addresses in the log after these lines, by label; the last of each form counts."""
     found = dict(before)
-    searched = [(each.label, _pattern(each.in_log)) for each in links if each.in_log]
+    searched = [(each.label, each.in_log) for each in links if each.in_log]
     for line in lines if searched else ():
-        if "://" not in line:
-            continue
-        for label, pattern in searched:
-            if match := pattern.search(line):
-                address = match[0].rstrip(_ENDS_SENTENCE)
-                if len(address) <= _LONGEST and not holds_a_secret(address):
+        for match in _ADDRESS.finditer(line) if "://" in line else ():
+            address = match[0].rstrip(_ENDS_SENTENCE)
+            if len(address) > _LONGEST:
+                continue
+            for label, form in searched:
+                if _fits(address, form) and not holds_a_secret(address):
                     found[label] = address
     return found
 
 
-@cache
-def _pattern(form: str) -> re.Pattern[str]:
-    return re.compile(_ANY.join(map(re.escape, form.split("*"))))
+def _fits(address: str, form: str) -> bool:
+    """Whether the address has this form; in one pass, because programs choose what they print."""
+    first, *parts = form.split("*")
+    if not parts:
+        return address == form
+    place = len(first) if address.startswith(first) else -1
+    for part in parts[:-1]:
+        begins = address.find(part, place) if place >= 0 else -1
+        place = begins + len(part) if begins >= 0 else -1
+    return place >= 0 and address.endswith(parts[-1]) and len(address) >= place + len(parts[-1])
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str | None:
@@ -64,7 +70,7 @@ def _values(run: Run, spec: RunSpec) -> Iterator[tuple[str, str]]:
     for name in ("team", "namespace", "cluster"):
         yield name, quote(getattr(run, name), safe="")
     yield "run", quote(run.job_name, safe="")
-    yield "pods", quote(f"{re.escape(run.job_name)}-.*", safe="")
+    yield "pods", quote(f"{run.job_name}-.*", safe="")
     if run.started_at is not None:
         yield "started", str(int(run.started_at.timestamp() * 1000))
         yield "ended", str(int(run.ended_at.timestamp() * 1000)) if run.ended_at else "now"

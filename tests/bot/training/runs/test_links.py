@@ -41,7 +41,7 @@ def with_spec(**more: Any) -> Run:
 def test_times_and_pods_are_filled_in() -> None:
     live = run(started_at=datetime.fromisoformat("2026-11-21T12:00:46.5Z"))
     begins = "https://grafana.example.com/d/gpu?from=1795262446500"
-    ends = "var-ns=team-a&var-pod=lane%5C-124a67dc90-.%2A"
+    ends = "var-ns=team-a&var-pod=lane-124a67dc90-.%2A"
     assert made(live, GRAFANA) == {"Grafana": f"{begins}&to=now&{ends}"}
     live.ended_at = datetime.fromisoformat("2026-11-21T12:05:46.5Z")
     assert made(live, GRAFANA) == {"Grafana": f"{begins}&to=1795262746500&{ends}"}
@@ -102,6 +102,29 @@ def test_variables_are_filled_in_unless_secret() -> None:
 )
 def test_addresses_are_found_in_the_log(lines: list[str], found: dict[str, str]) -> None:
     assert find_links(lines, (WANDB, MLFLOW, GRAFANA), {}) == found
+
+
+def test_no_line_is_searched_for_long() -> None:
+    """Where each `*` could end at each slash, this would take days."""
+    link = RunLink(label="Board", in_log="https://boards.example.com/*/*/*/*/*/runs/*")
+    line = f"https://boards.example.com/{'a/' * 950}"
+    lines = [f"{line} {'https://boards.example.com/' * 2_000}"] * 20
+    assert find_links(lines, (link,), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("form", "address"),
+    [
+        ("https://boards.example.com/run/", "https://boards.example.com/run/"),
+        ("https://boards.example.com/*/run", "https://boards.example.com/run/a/run"),
+        ("https://boards.example.com/*", "https://boards.example.com/"),
+    ],
+)
+def test_a_form_fits_from_end_to_end(form: str, address: str) -> None:
+    link = RunLink(label="Board", in_log=form)
+    assert find_links([f"see {address}, or {address}more"], (link,), {})["Board"] == (
+        f"{address}more" if form.endswith("*") else address
+    )
 
 
 def test_a_restart_brings_a_new_address() -> None:
