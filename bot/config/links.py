@@ -65,3 +65,15 @@ class RunLink(Section):
                 " {label: W&B, in_log: 'https://wandb.ai/*/*/runs/*'}"
             )
         return self
+
+
+def _distinct(links: tuple[RunLink, ...]) -> tuple[RunLink, ...]:
+    labels = [each.label for each in links]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise ValueError(f"each link needs a label of its own, but {twice} stands there twice")
+    return links
+
+
+RunLinks = Annotated[tuple[RunLink, ...], AfterValidator(_distinct)]
+"""Links, each with its own label: what was found in a log is kept under it."""

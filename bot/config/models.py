@@ -23,7 +23,7 @@ from bot.config.kinds import (
     Pattern,
     WorkspaceId,
 )
-from bot.config.links import RunLink
+from bot.config.links import RunLinks
 from bot.config.presets import Preset
 from bot.config.section import Circle, Section
 from bot.config.snapshots import Snapshots
@@ -190,7 +190,7 @@ class Training(Section):
     long_wait: Duration = timedelta(minutes=30)
     """The owner of a run that waited this long is notified when it runs."""
 
-    links: tuple[RunLink, ...] = ()
+    links: RunLinks = ()
     """Buttons on cards of runs that open other tools."""
 
     network_test: NetworkTest = NetworkTest()

@@ -48,6 +48,18 @@ from tests.bot.config.files import GOOD, refusal
         ),
         (
             "workspace: T0QM",
+            (
+                "workspace: T0QM\ntraining:\n  links:\n"
+                "  - {label: Run, in_log: 'https://a.example/*'}\n"
+                "  - {label: Run, in_log: 'https://b.example/*'}"
+            ),
+            (
+                "quartermaster.yaml line 3: training.links is a list; each link needs a label of"
+                " its own, but Run stands there twice."
+            ),
+        ),
+        (
+            "workspace: T0QM",
             "workspace: T0QM\ntraining: {links: [{label: W&B}]}",
             (
                 "quartermaster.yaml line 2: training.links[0] is a mapping; a link needs either url"
