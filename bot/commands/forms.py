@@ -86,6 +86,7 @@ class FormRequests:
 
     def changed(self, session: Session, incoming: Incoming) -> Reply:
         """The form as it is after a change of one of its fields."""
+        refuse_typed_secrets({name: text.split() for name, text in incoming.fields.items()})
         return Reply(form=self._form(self._filled(session, incoming)))
 
     def options(self, session: Session, incoming: Incoming) -> Reply:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bot import deliveries
 from bot.errors import QuartermasterError, UsageError, UserError
 from bot.masking import holds_a_secret, secret_in
 from bot.slack import metrics
+from bot.slack.forms.form import MORE
 from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.registry import HelpAsked, Parsed
 from bot.slack.receiving.incoming import Incoming
@@ -88,8 +90,17 @@ def refuse_typed_secrets(typed: Mapping[str, Sequence[str]]) -> None:
     """UsageError on words that give a secret, before a form shows them."""
     for name, words in typed.items():
         # `--secret TOKEN=wandb/token` names a Secret of the cluster, and holds none.
-        if name != "secret" and secret_in(words) is not None:
+        given = _without_named_secrets(words) if name == MORE else words
+        if name != "secret" and secret_in(given) is not None:
             raise _holds_a_secret()
+
+
+def _without_named_secrets(words: Sequence[str]) -> list[str]:
+    return [
+        word
+        for before, word in pairwise(("", *words))
+        if "--secret" not in {before, word} and not word.startswith("--secret=")
+    ]
 
 
 def _holds_a_secret() -> UsageError:

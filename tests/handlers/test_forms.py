@@ -101,6 +101,16 @@ def test_no_form_opens_with_a_secret(client: CommandClient, typed: str) -> None:
     assert "looks like a secret" in as_text(reply).splitlines()[0]
 
 
+def test_no_changed_form_shows_a_secret(client: CommandClient) -> None:
+    form = opened(client, "/train submit")
+    secret = RUN | {"command": "python t.py --password 7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3"}
+    assert used(client, form, "form-change", fields=secret).form is None
+    named = RUN | {"more-options": "--secret WANDB_API_KEY=wandb/api-key --env A=1"}
+    assert used(client, form, "form-change", fields=named).form is not None
+    more = RUN | {"more-options": "--env HF_TOKEN=7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3"}
+    assert used(client, form, "form-change", fields=more).form is None
+
+
 def test_secrets_of_the_namespace_are_named_in_forms(client: CommandClient) -> None:
     form = opened(client, "/train submit --secret WANDB_API_KEY=wandb/api-key --env A=1")
     assert {each.name: each.initial for each in form.fields if each.initial} == {
