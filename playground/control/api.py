@@ -101,7 +101,7 @@ class Control:
         ahead = duration(_text(request, "forward"))
         if any(bot.is_running for bot in self._world.bots):
             await self._world.pass_time(ahead)
-        else:  # nobody says when nothing is left to do
+        else:  # no bot says when nothing is left to do
             await self._world.jump(ahead)
         return Response({"now": self._world.clock.now().isoformat()})
 

@@ -4,11 +4,12 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from playground.loopback import App, Receive, Scope, Send
 
-OK, BAD_REQUEST, NOT_FOUND, CONFLICT = 200, 400, 404, 409
+OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT = 200, 400, 403, 404, 409
+_HERE = {"127.0.0.1", "localhost", "::1"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class WebError(Exception):
 
 
 def application(answer: Callable[[Request], Awaitable[Response]]) -> App:
-    """An ASGI application whose every request goes to `answer`."""
+    """An ASGI application whose every request goes to `answer`, if it comes from this machine."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,7 +63,20 @@ def application(answer: Callable[[Request], Awaitable[Response]]) -> App:
     return app
 
 
+def refusal_of(scope: Scope) -> str | None:
+    """Why a request is refused, by its headers; a rebound name shows in Host, a page in Origin."""
+    headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
+    host = headers.get("host", "")
+    if urlsplit(f"//{host}").hostname not in _HERE:
+        return "Only this machine may ask: use the address with 127.0.0.1."
+    if headers.get("origin", f"http://{host}") != f"http://{host}":
+        return "Another page may not ask."
+    return None
+
+
 async def _read(scope: Scope, receive: Receive) -> Request:
+    if (refusal := refusal_of(scope)) is not None:
+        raise WebError(refusal, FORBIDDEN)
     raw = b""
     more = True
     while more:

@@ -1,13 +1,10 @@
 """Who may use the page: a browser on this machine that knows its address, and no other page."""
 
 import secrets
-from collections.abc import Mapping
-from urllib.parse import urlsplit
 
+from playground.control.web import FORBIDDEN, NOT_FOUND, refusal_of
 from playground.loopback import App, Receive, Scope, Send
 
-_HERE = {"127.0.0.1", "localhost", "::1"}
-_FORBIDDEN, _NOT_FOUND = 403, 404
 # Nothing is loaded from elsewhere, nothing runs that is not a file of the page.
 _HEADERS = {
     "content-security-policy": (
@@ -37,13 +34,12 @@ class Gate:
         if scope["type"] != "http":
             return
         send = _with_headers(send)
-        headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
         token, _, rest = scope["path"].removeprefix("/").partition("/")
-        if (refusal := _refusal(headers)) is not None:
-            await respond(send, _FORBIDDEN, refusal)
+        if (refusal := refusal_of(scope)) is not None:
+            await respond(send, FORBIDDEN, f"{refusal}\n")
         elif not secrets.compare_digest(token.encode(), self._token.encode()):
             words = "The address is not complete: use the one that the playground printed.\n"
-            await respond(send, _NOT_FOUND, words)
+            await respond(send, NOT_FOUND, words)
         else:
             await self._app({**scope, "path": f"/{rest}"}, receive, send)
 
@@ -55,16 +51,6 @@ async def respond(send: Send, status: int, body: str | bytes, kind: str = "text/
     headers = [(b"content-type", typed.encode()), (b"content-length", str(len(sent)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": sent})
-
-
-def _refusal(headers: Mapping[str, str]) -> str | None:
-    """Why a request is refused, by its headers; a rebound name shows in Host, a page in Origin."""
-    host = headers.get("host", "")
-    if urlsplit(f"//{host}").hostname not in _HERE:
-        return "Only this machine may ask: use the address with 127.0.0.1.\n"
-    if headers.get("origin", f"http://{host}") != f"http://{host}":
-        return "Another page may not ask.\n"
-    return None
 
 
 def _with_headers(send: Send) -> Send:

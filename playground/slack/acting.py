@@ -60,7 +60,7 @@ def write(state: State, user: str, channel: str, text: str, thread_ts: str | Non
 async def again(state: State) -> str:
     """Delivers the last payload to the bot once more, as Slack may; says which kind it was."""
     if state.courier.last is None:
-        raise PersonError("nobody has done anything yet")
+        raise PersonError("there is no act to deliver again yet")
     kind, payload = state.courier.last
     if kind == "events_api":
         state.courier.publish(payload)

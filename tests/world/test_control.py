@@ -67,6 +67,22 @@ def test_wrong_names_are_answered_with_suggestions(tmp_path: Path) -> None:
     asked(tmp_path, ask)
 
 
+def test_pages_of_other_hosts_may_not_act(tmp_path: Path) -> None:
+    async def ask(world: World, client: httpx.AsyncClient) -> None:
+        for headers, words in (
+            (
+                {"host": "evil.example"},
+                "Only this machine may ask: use the address with 127.0.0.1.",
+            ),
+            ({"origin": "http://evil.example"}, "Another page may not ask."),
+        ):
+            refused = await client.post("/slack", json={"is": "down"}, headers=headers)
+            assert error_of(refused) == (403, words)
+        assert world.slack.faults.down is None
+
+    asked(tmp_path, ask)
+
+
 def test_typing_without_a_bot_shows_slacks_own_error(tmp_path: Path) -> None:
     async def ask(_world: World, client: httpx.AsyncClient) -> None:
         said = {"person": "Alice", "channel": "#team-a", "text": "/train list"}

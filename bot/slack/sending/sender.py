@@ -66,10 +66,10 @@ class Sender:
         self._monotonic = monotonic
         self._lease = Lease(database, "sender", LEASE_SECONDS, monotonic)
         self._outbox = Outbox(database, self._lease, renderers)
-        self.budgets = self._budgets = Budgets(monotonic)
+        self.budgets = Budgets(monotonic)
         """What the process may ask of Slack; others that write there take from the same."""
         self._delivery = Delivery(
-            self._outbox, client, self._budgets, self._rendered, self._lease.remaining, refuse
+            self._outbox, client, self.budgets, self._rendered, self._lease.remaining, refuse
         )
         self._changed = threading.Condition()
         self._busy: dict[str, str] = {}
@@ -117,9 +117,9 @@ class Sender:
         """
         # A message waits, is taken, is posted: asked in this order, none slips through between.
         waits = any(
-            job.call.is_urgent or self._budgets.wait_seconds(job.call) == 0
+            job.call.is_urgent or self.budgets.wait_seconds(job.call) == 0
             for job in self._jobs()
-            if not self._budgets.is_held(job.call)
+            if not self.budgets.is_held(job.call)
         )
         if waits or self._outbox.is_in_doubt():
             return False
@@ -185,7 +185,7 @@ class Sender:
                     break
                 self._busy[job.row.id] = job.call.channel
             self._sending.begin(partial(self._work, job))
-        waits = [self._budgets.wait_seconds(job.call) for job in jobs]
+        waits = [self.budgets.wait_seconds(job.call) for job in jobs]
         soonest = min((wait for wait in waits if wait > 0), default=_POLL_SECONDS)
         pause = min(max(soonest, _SHORTEST_WAIT_SECONDS), _POLL_SECONDS)
         return pause, bool(waits) and min(waits) > 0
@@ -198,7 +198,7 @@ class Sender:
             call = job.call
             if later.get(job.row.id, 0.0) > self._monotonic():
                 continue
-            if call.channel not in channels and self._budgets.wait_seconds(call) == 0:
+            if call.channel not in channels and self.budgets.wait_seconds(call) == 0:
                 channels.add(call.channel)
                 yield job
 

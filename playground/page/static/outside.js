@@ -72,7 +72,7 @@ function switches({ bots, slack, clusters }) {
     row(state("Cluster", !isCut, isCut ? "down" : "up"),
       isCut ? press("Bring the cluster back", "cluster", { is: "up" }) : press("Cut the cluster", "cluster", { is: "down" },
         "Its API takes no connections; pods go on running")),
-    row("Last action", press("Deliver it twice", "again", {}, "Slack may deliver what somebody did a second time",
+    row("Last action", press("Deliver it twice", "again", {}, "Slack may deliver an act a second time",
       ({ delivered }) => toast(`Delivered again: ${delivered}.`))),
   ];
 }

@@ -146,7 +146,10 @@ def test_clock_moves_though_no_bot_lives(tmp_path: Path) -> None:
 
 def test_last_act_is_delivered_again(tmp_path: Path) -> None:
     async def play(page: Shown) -> None:
-        assert await page.post("world/again") == (409, {"error": "nobody has done anything yet"})
+        assert await page.post("world/again") == (
+            409,
+            {"error": "there is no act to deliver again yet"},
+        )
         await page.act("write", **ALICE, **TEAM_A, text="/train list")
         last = page.world.slack.courier.last
         assert await page.post("world/again") == (200, {"delivered": "/train"})
