@@ -35,6 +35,7 @@ from bot.serving.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
 from bot.slack.filing import Filing
 from bot.slack.home.publisher import HomePublisher, WritingRights
+from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.transports import Transport
 from bot.slack.sending.sender import Sender
 from bot.threads import EssentialThread
@@ -108,9 +109,7 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
     sender = _sender(bot, client, shared)
     homes = _homes(bot, client, sender)
-    transport = Transport(
-        settings, secrets, client, _dispatcher(bot), _slash_names(bot), bot.database.gate.foreground
-    )
+    transport = _transport(bot, secrets, client, sender)
     parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender, homes]
     parts += [bot.timetable, bot.settings]
     health = Health(
@@ -135,6 +134,20 @@ def _homes(bot: Application, client: SlackClient, sender: Sender) -> HomePublish
     """What publishes Home tabs, while the sender of this process sends."""
     rights = WritingRights(sender.budgets, sender.lease_seconds)
     return HomePublisher(bot.database, client, bot.home(), bot.settings().workspace, rights)
+
+
+def _transport(
+    bot: Application, secrets: Secrets, client: SlackClient, sender: Sender
+) -> Transport:
+    """What brings requests; answers that all see are paced with the sender's messages."""
+    return Transport(
+        bot.settings(),
+        secrets,
+        Answers(client, sender.budgets),
+        _dispatcher(bot),
+        _slash_names(bot),
+        bot.database.gate.foreground,
+    )
 
 
 def _dispatcher(bot: Application) -> HomeOpening:

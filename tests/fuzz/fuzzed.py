@@ -22,6 +22,7 @@ from bot.slack.receiving.answers import Answers, draft_of
 from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import RequestReceiver
+from bot.slack.sending.budgets import Budgets
 from bot.training.links import LINK
 from playground.slack.limits import MESSAGE_TEXT, checked_blocks, checked_text
 from tests.fuzz.acts import CANARY, Act, Acts
@@ -86,7 +87,7 @@ class Fuzzed:
         names = ["qm", *found.client.application.registry.commands]
         # Nothing is sent: what would follow an acknowledgement is looked at here.
         self._reception = RequestReceiver(
-            bolt_app(names, None), self._dispatcher, Answers(client, most=10**9)
+            bolt_app(names, None), self._dispatcher, Answers(client, Budgets(), most=10**9)
         )
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
+from threading import Event, Lock
 
 import structlog
 
@@ -21,8 +21,10 @@ from bot.slack.forms.view import notice_of, view_of
 from bot.slack.markup import plain, sentence
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.pool import BoundedPool
+from bot.slack.sending.budgets import POST, Budgets, Call
 from bot.slack.sending.delivery_rules import BAD_BLOCKS
 from bot.slack.text import reply_text
+from bot.slack.web_api import RATE_LIMITED, refused
 from bot.threads import Workers
 
 log = structlog.get_logger()
@@ -63,12 +65,16 @@ class FormChanges:
 class Answers:
     """Delivers the answers that do not fit into an acknowledgement."""
 
-    def __init__(self, client: SlackClient, *, workers: int = 8, most: int = 64) -> None:
+    def __init__(
+        self, client: SlackClient, budgets: Budgets, *, workers: int = 8, most: int = 64
+    ) -> None:
         self._client = client
+        self._budgets = budgets
         self._workers = Workers("answer", workers, limit_seconds=_LONGEST_ANSWER_SECONDS)
         self.threads = self._workers.threads
         self._pool = BoundedPool(self._workers, most=most)
         self._changes = FormChanges()
+        self._ends = Event()
 
     def start(self) -> None:
         """Begins to bring answers."""
@@ -82,6 +88,7 @@ class Answers:
     def stop(self, patience_seconds: float = 10.0) -> None:
         """Delivers the answers in progress and stops."""
         self._pool.drain(patience_seconds)
+        self._ends.set()
         self._pool.stop()
 
     def send(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
@@ -194,9 +201,32 @@ class Answers:
             thread = incoming.thread_ts
             self._client.respond(incoming.response_url, draft, thread, for_all=for_all)
         elif _is_elsewhere(incoming):
-            self._client.post(place, draft, mark=incoming.delivery)
+            self._post(place, draft, incoming.delivery)
         else:
             self._client.post_ephemeral(place, incoming.person, draft)
+
+    def _post(self, place: Destination, draft: Draft, mark: str) -> None:
+        """Posts within Slack's limit, against which cards in the same channel count too."""
+        call, latest = Call(POST, place.channel), time.monotonic() + DEADLINE_SECONDS
+        while True:
+            self._await_turn(call, latest)
+            try:
+                self._client.post(place, draft, mark=mark)
+            except ChatError as error:
+                if error.code != RATE_LIMITED:
+                    raise
+                self._budgets.hold(call, error.retry_after_seconds)
+            else:
+                return
+            finally:
+                self._budgets.ends(call)
+
+    def _await_turn(self, call: Call, latest: float) -> None:
+        """ChatError if it is not this call's turn by `latest`, of the monotonic clock."""
+        while not self._budgets.take(call):
+            seconds = self._budgets.wait_seconds(call)
+            if time.monotonic() + seconds > latest or self._ends.wait(seconds):
+                raise refused(call.method, RATE_LIMITED)
 
 
 def _is_elsewhere(incoming: Incoming) -> bool:

@@ -5,7 +5,6 @@ from contextlib import nullcontext
 
 from bot.config import Secrets, Settings
 from bot.errors import ConfigurationError
-from bot.slack.client import SlackClient
 from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.http import SlackHttp
 from bot.slack.receiving.incoming import Foreground, HomeDispatcher
@@ -31,12 +30,12 @@ class Transport:
         self,
         settings: Settings,
         secrets: Secrets,
-        client: SlackClient,
+        answers: Answers,
         dispatcher: HomeDispatcher,
         commands: Sequence[str],
         foreground: Foreground = nullcontext,
     ) -> None:
-        self._answers = Answers(client)
+        self._answers = answers
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
         is_http = settings.slack.transport == "http"

@@ -10,7 +10,9 @@ from bot.cluster.api.watch import WatchState
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup, Wakeups
 from bot.serving.health import Health
+from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.transports import Transport
+from bot.slack.sending.budgets import Budgets
 from tests.bot.reconcile.test_loop import Rows, rest
 from tests.bot.reconcile.test_wakeups import CHANGE
 from tests.bot.slack.conftest import stage
@@ -33,7 +35,8 @@ def test_a_wakeup_written_meanwhile_is_noticed(stage: Stage, tmp_path: Path) -> 
         wakeups = Wakeups(database, clock, [lambda _change: [Wakeup("run", "lane", "cluster:x")]])
         loop = Loop(database, clock, [Rows(rest)])
         client, secrets = client_of(post.slack), secrets_of(post.slack)
-        transport = Transport(post.settings, secrets, client, RecordingDispatcher(), COMMANDS)
+        answers = Answers(client, Budgets())
+        transport = Transport(post.settings, secrets, answers, RecordingDispatcher(), COMMANDS)
         health = Health(database, clock, {}, loop, wakeups, post.sender, transport, lambda: None)
         assert health.is_quiet(clock.now())
 

@@ -16,8 +16,10 @@ from bot.slack.card import Reply
 from bot.slack.client import SlackClient
 from bot.slack.home.tabs import HomeOpened
 from bot.slack.markup import plain
+from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.incoming import Incoming
 from bot.slack.receiving.transports import Transport
+from bot.slack.sending.budgets import Budgets
 from playground.slack.delivery import RequestUrls
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
@@ -98,6 +100,11 @@ def client_of(slack: Served) -> SlackClient:
     return SlackClient(slack.workspace.credentials.bot_token, slack.api, "T0QM")
 
 
+def answers_of(slack: Served) -> Answers:
+    """What brings the answers that follow an acknowledgement."""
+    return Answers(client_of(slack), Budgets())
+
+
 @contextmanager
 def by_sockets(slack: Served, dispatcher: RecordingDispatcher) -> Iterator[Transport]:
     """The dispatcher behind Socket Mode, until the block ends."""
@@ -130,7 +137,7 @@ def by_http(slack: Served, dispatcher: RecordingDispatcher, port: int) -> Iterat
 
 def _transport(slack: Served, dispatcher: RecordingDispatcher, settings: Settings) -> Transport:
     secrets, foreground = secrets_of(slack), dispatcher.gate.foreground
-    return Transport(settings, secrets, client_of(slack), dispatcher, COMMANDS, foreground)
+    return Transport(settings, secrets, answers_of(slack), dispatcher, COMMANDS, foreground)
 
 
 @dataclass

@@ -6,6 +6,7 @@ from bot.slack.card import Button
 from bot.slack.home.page import HomePage, HomeSection
 from bot.slack.home.tabs import HomeOpened
 from bot.slack.home.view import home_view
+from playground.slack.rates import POSTING, Rates
 from tests.bot.slack.conftest import Open
 from tests.bot.slack.receiving.dispatchers import RecordingDispatcher, say
 from tests.playground.slack.served import Served
@@ -39,6 +40,22 @@ def test_clicks_on_a_home_tab_are_answered_directly(slack: Served, opened: Open)
     assert click.in_home
     [answer] = slack.workspace.channels["D0ALICE"].messages
     assert (answer.text, answer.viewer) == ("You clicked lane.", None)
+
+
+def test_an_answer_waits_for_slacks_limit(slack: Served, opened: Open) -> None:
+    dispatcher = RecordingDispatcher(reply=lambda incoming: say(f"You clicked {incoming.value}."))
+    slack.workspace.im("U0ALICE")
+    slack.bot.views_publish(user_id="U0ALICE", view=home("D0ALICE"))
+    slack.workspace.rates = Rates()
+    with opened(dispatcher):
+        for number in range(POSTING.count):
+            slack.bot.chat_postMessage(channel="D0ALICE", text=f"Notice {number}")
+        tab = slack.workspace.views.homes["U0ALICE"]
+        slack.act(slack.workspace.click("U0ALICE", tab, "Logs"))
+        answered = "You clicked lane."
+        slack.until(lambda: answered in slack.texts("U0ALICE", "D0ALICE"))
+    assert slack.texts("U0ALICE", "D0ALICE").count(answered) == 1
+    assert ("chat.postMessage", "ratelimited") in slack.workspace.refusals
 
 
 def test_a_home_tab_names_no_other_channel(slack: Served, opened: Open) -> None:

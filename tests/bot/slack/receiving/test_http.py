@@ -12,7 +12,6 @@ import pytest
 
 from bot.serving.http import Pages, Server, application
 from bot.slack.card import Reply
-from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.http import SlackHttp
 from bot.slack.receiving.listeners import bolt_app
 from bot.slack.receiving.reception import RequestReceiver
@@ -20,8 +19,8 @@ from tests.bot.slack.receiving.dispatchers import (
     COMMANDS,
     Gate,
     RecordingDispatcher,
+    answers_of,
     by_http,
-    client_of,
     say,
 )
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
@@ -118,7 +117,7 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
         gate.wait()
         return say("Done.")
 
-    answers = Answers(client_of(slack))
+    answers = answers_of(slack)
     secret = slack.workspace.credentials.signing_secret
     reception = RequestReceiver(
         bolt_app(COMMANDS, secret), RecordingDispatcher(reply=answer), answers

@@ -9,11 +9,11 @@ import pytest
 from slack_bolt import BoltRequest, BoltResponse
 
 from bot.slack.card import Reply
-from bot.slack.receiving.answers import Answers, FormChanges
+from bot.slack.receiving.answers import FormChanges
 from bot.slack.receiving.incoming import Arrival, Incoming
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import MakeRequest, RequestReceiver
-from tests.bot.slack.receiving.dispatchers import COMMANDS, client_of, say
+from tests.bot.slack.receiving.dispatchers import COMMANDS, answers_of, say
 from tests.playground.slack.served import Served
 
 COMMAND = {
@@ -44,7 +44,7 @@ class EchoDispatcher:
 @pytest.fixture
 def reception(slack: Served) -> Iterator[RequestReceiver]:
     """Takes what sockets bring, which need no signature."""
-    answers = Answers(client_of(slack))
+    answers = answers_of(slack)
     yield RequestReceiver(bolt_app(COMMANDS, None), EchoDispatcher(), answers)
     answers.stop()
 

@@ -18,8 +18,8 @@ from tests.bot.slack.receiving.dispatchers import (
     COMMANDS,
     Gate,
     RecordingDispatcher,
+    answers_of,
     by_sockets,
-    client_of,
     say,
     settings_for,
     wait_until,
@@ -289,5 +289,5 @@ def test_transports_name_the_missing_secret(slack: Served) -> None:
     for transport, missing in (("socket", "SLACK_APP_TOKEN"), ("http", "SLACK_SIGNING_SECRET")):
         settings = settings_for(slack, transport=transport)
         with pytest.raises(ConfigurationError) as caught:
-            Transport(settings, none, client_of(slack), RecordingDispatcher(), COMMANDS)
+            Transport(settings, none, answers_of(slack), RecordingDispatcher(), COMMANDS)
         assert missing in caught.value.hint
