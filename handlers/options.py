@@ -9,6 +9,7 @@ from bot.config import Team
 from bot.datasets import finding as datasets
 from bot.datasets.tables import Dataset, Version
 from bot.durations import format_duration
+from bot.people.access import Right
 from bot.quotas import Figures, Queues
 from bot.slack.forms.form import Option
 from bot.slack.grammar.container_parameters import ClaimMount, DatasetMount, FlavorName
@@ -19,6 +20,10 @@ from bot.training.expecting import room
 from bot.training.submission.nameable import OwnClaim, own_claims, priorities
 from bot.training.submission.presets import presets_of
 from bot.training.wording import state_words
+from bot.volumes.pools.capacity import fresh_pools
+from bot.volumes.wording import capacity
+from handlers.anf.changes import PoolName
+from handlers.anf.volumes import ClaimName as AnfClaimName
 from handlers.dataset.catalogue import DatasetName, DatasetReference, StoreName
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
 from handlers.train.parameters import AnyRun, PresetName, PriorityName, StateKept
@@ -145,6 +150,19 @@ def _stores(ctx: Context) -> Iterable[Option]:
     return (Option(name) for name in ctx.settings.stores)
 
 
+def _anf_claims(ctx: Context) -> Iterator[Option]:
+    there = {each.claim.name for each in ctx.volumes.reads.own(ctx.team()[1])}
+    return (Option(each.name, _described(each)) for each in _own_claims(ctx) if each.name in there)
+
+
+def _pools(ctx: Context) -> Iterator[Option]:
+    if ctx.caller.may(Right.ANF_POOLS):
+        for each in sorted(fresh_pools(ctx.session, ctx.now).values(), key=lambda pool: pool.name):
+            free = capacity(max(each.size_bytes - each.taken_bytes, 0))
+            said = (each.name, each.level, f"{free} free")
+            yield Option(each.name, " · ".join(filter(None, said)))
+
+
 OPTIONS: Mapping[type, FindOptions] = {
     TeamName: _teams,
     ClusterName: _clusters,
@@ -161,5 +179,7 @@ OPTIONS: Mapping[type, FindOptions] = {
     DatasetReference: _dataset_references,
     DatasetMount: _dataset_mounts,
     StoreName: _stores,
+    AnfClaimName: _anf_claims,
+    PoolName: _pools,
 }
 """How to find the options of a field, for each kind of value that has some."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 from bot.commands.context import Context
 from bot.durations import format_duration
 from bot.people.access import Right
+from bot.quotas.overrides.effect import Effect
 from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.replies import Past, history_card, status_card
 from bot.quotas.tables import Override
@@ -76,7 +77,10 @@ def _wish(ctx: Context, options: OverrideOptions) -> OverrideRequest:
 
 
 def _foresee(ctx: Context, _verb: Verb, options: OverrideOptions) -> Sequence[Markup]:
-    row, effect = ctx.quotas.outlook(ctx.session, _wish(ctx, options), ctx.caller, ctx.now)
+    return _foreseen(*ctx.quotas.outlook(ctx.session, _wish(ctx, options), ctx.caller, ctx.now))
+
+
+def _foreseen(row: Override, effect: Effect | None) -> Sequence[Markup]:
     if effect is None:
         return (plain(f"What it would change for {row.team} is unknown at the moment."),)
     before, after = (f"{each.nominal.normalize():f}" for each in effect.taker)
@@ -126,6 +130,21 @@ class BaseOptions:
     team: str | None
 
 
+def _base_wish(ctx: Context, options: BaseOptions) -> OverrideRequest:
+    return OverrideRequest(
+        team=options.team or ctx.team()[0],
+        amount=options.amount,
+        reason=options.reason,
+        gpu_type=options.gpu_type,
+        cluster=options.cluster,
+    )
+
+
+def _foresee_base(ctx: Context, _verb: Verb, options: BaseOptions) -> Sequence[Markup]:
+    wish = _base_wish(ctx, options)
+    return _foreseen(*ctx.quotas.base_outlook(ctx.session, wish, ctx.caller, ctx.now))
+
+
 @quota.verb(
     "set",
     "Change a team's base quota permanently; another person approves it",
@@ -135,19 +154,16 @@ class BaseOptions:
     examples=("set 8 --team team-a",),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(
+        fields=("reason", "gpu_type"), watched=("amount", "gpu_type"), foresee=_foresee_base
+    ),
 )
 @quota.argument("amount", GpuAmount(), help="The new nominal quota, or a change to it")
 @quota.option("--reason", default="change of the base quota", help="Reason, shown to the approvers")
 @quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = OverrideRequest(
-        team=options.team or ctx.team()[0],
-        amount=options.amount,
-        reason=options.reason,
-        gpu_type=options.gpu_type,
-        cluster=options.cluster,
-    )
+    wish = _base_wish(ctx, options)
     return _receipt(ctx, ctx.quotas.set_base(ctx.session, wish, ctx.caller, ctx.now))
 
 

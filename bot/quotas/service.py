@@ -120,6 +120,13 @@ class QuotaService:
         row = override_row(self._facts(session, wish), wish, asker, now)
         return row, self.foresee(session, row, now)
 
+    def base_outlook(
+        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+    ) -> tuple[Override, Effect | None]:
+        """Like `outlook`, for a change of the base quota."""
+        row = base_row(self._facts(session, wish), wish, asker, now)
+        return row, self.foresee(session, row, now)
+
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
         """What a request would change if it were approved now; None if that is unknown.
 

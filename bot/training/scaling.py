@@ -62,13 +62,9 @@ class ScalingService:
         self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime
     ) -> Scaled | RestartOffer:
         """Scales an elastic run to that many nodes, if its cluster can do that."""
-        self._refuse(caller, run, nodes)
-        if is_refused(run) and run.unscaled_to == nodes:
-            return RestartOffer(run, nodes, run.unscaled_why)
-        why = self._fixed(run)
-        if why:
-            return RestartOffer(run, nodes, why)
-        has = wanted_nodes(run)
+        outcome = self.foresee(caller, run, nodes)
+        if isinstance(outcome, RestartOffer):
+            return outcome
         run.scale_to = nodes
         session.add(run)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, run.team)
@@ -76,8 +72,19 @@ class ScalingService:
         record(session, actor, "run.scale", (KIND, run.id), facts, at=now)
         refresh_cards(session, run.subject, live=True)
         wake(session, KIND, run.id, cluster_lane(run.cluster), now)
+        return outcome
+
+    def foresee(self, caller: Caller, run: Run, nodes: int) -> Scaled | RestartOffer:
+        """What scaling would do; UserError says why not. Nothing is changed."""
+        self._refuse(caller, run, nodes)
+        if is_refused(run) and run.unscaled_to == nodes:
+            return RestartOffer(run, nodes, run.unscaled_why)
+        why = self._fixed(run)
+        if why:
+            return RestartOffer(run, nodes, why)
         engine = self._engines(run.cluster)
-        return Scaled(run, nodes, engine.words.growing if engine and nodes > has else "")
+        is_more = nodes > wanted_nodes(run)
+        return Scaled(run, nodes, engine.words.growing if engine and is_more else "")
 
     def requeue(self, session: Session, caller: Caller, run: Run, nodes: int, now: datetime) -> Run:
         """Stops a run, and restarts it on that many nodes once it has ended."""

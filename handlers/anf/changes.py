@@ -1,5 +1,6 @@
 """/anf level and /anf throughput: change a volume, permanently or for a while."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -7,9 +8,10 @@ from bot.commands.context import Context
 from bot.datasets.caches.fills import fills_on
 from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part, Verb
+from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Choice, Duration, Pattern, TeamName, Text, WholeNumber
-from bot.slack.markup import code, join, plain
+from bot.slack.markup import Markup, code, join, plain, sentence
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.replies import GO, question
 from bot.volumes.changes.service import ChangeButton, read
@@ -22,6 +24,11 @@ anf = Part("anf")
 
 _SHORTEST = timedelta(minutes=10)
 _LEVELS = ("standard", "premium", "ultra", "flexible")
+_ASKS_FIRST = sentence(
+    "Once you send it, Azure is asked what the change does and costs. Nothing changes before you"
+    " confirm that."
+)
+_AT_ONCE = sentence("It is requested without asking you again. Required approvals still apply.")
 _YES = "Skip the confirmation; required approvals still apply"
 _FOR = "Revert it after this time (default: keep it)"
 
@@ -61,6 +68,48 @@ class ThroughputOptions:
     cluster: str | None
 
 
+def _level(ctx: Context, asked: LevelOptions) -> ChangeButton:
+    name, team = ctx.team(asked.cluster)
+    return ChangeButton(
+        team=name,
+        cluster=team.cluster,
+        claim=asked.claim,
+        kind=ChangeKind.LEVEL,
+        level=asked.level.capitalize(),
+        pool=asked.pool or "",
+        is_shrinking=asked.is_shrinking,
+        seconds=_seconds(asked.length),
+        reason=asked.reason,
+    )
+
+
+def _throughput(ctx: Context, asked: ThroughputOptions) -> ChangeButton:
+    name, team = ctx.team(asked.cluster)
+    return ChangeButton(
+        team=name,
+        cluster=team.cluster,
+        claim=asked.claim,
+        kind=ChangeKind.THROUGHPUT,
+        mibps=float(asked.mibps),
+        seconds=_seconds(asked.length),
+        reason=asked.reason,
+    )
+
+
+def _foresee_level(ctx: Context, _verb: Verb, asked: LevelOptions) -> Sequence[Markup]:
+    return _foresee(ctx, _level(ctx, asked), is_meant=asked.is_meant)
+
+
+def _foresee_throughput(ctx: Context, _verb: Verb, asked: ThroughputOptions) -> Sequence[Markup]:
+    return _foresee(ctx, _throughput(ctx, asked), is_meant=asked.is_meant)
+
+
+def _foresee(ctx: Context, asked: ChangeButton, *, is_meant: bool) -> Sequence[Markup]:
+    """What is known without Azure, which a form has no time to ask."""
+    ctx.volumes.changes.check(ctx.session, asked, _claimed(ctx, asked))
+    return (_AT_ONCE if is_meant else _ASKS_FIRST,)
+
+
 @anf.verb(
     "level",
     "Move a PVC's volume to a pool of another level; shows the cost first",
@@ -74,6 +123,11 @@ class ThroughputOptions:
     ),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(
+        fields=("pool", "length", "reason", "is_shrinking"),
+        watched=("claim", "level", "length"),
+        foresee=_foresee_level,
+    ),
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("level", Choice(*_LEVELS, word="LEVEL"), help="Service level")
@@ -84,19 +138,7 @@ class ThroughputOptions:
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 def level(ctx: Context, asked: LevelOptions) -> Reply:
     """Answers with what it does and costs, and a button, once Azure has answered."""
-    name, team = ctx.team(asked.cluster)
-    wish = ChangeButton(
-        team=name,
-        cluster=team.cluster,
-        claim=asked.claim,
-        kind=ChangeKind.LEVEL,
-        level=asked.level.capitalize(),
-        pool=asked.pool or "",
-        is_shrinking=asked.is_shrinking,
-        seconds=_seconds(asked.length),
-        reason=asked.reason,
-    )
-    return _answer(ctx, wish, is_meant=asked.is_meant)
+    return _answer(ctx, _level(ctx, asked), is_meant=asked.is_meant)
 
 
 @anf.verb(
@@ -109,6 +151,9 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
     examples=("throughput lane-data 200 --for 12h",),
     team=TEAM,
     cluster=CLUSTER,
+    form=FormPlan(
+        fields=("length", "reason"), watched=("claim", "length"), foresee=_foresee_throughput
+    ),
 )
 @anf.argument("claim", ClaimName(), help="PVC")
 @anf.argument("mibps", WholeNumber(minimum=1, maximum=100_000), help="Throughput in MiB/s")
@@ -117,17 +162,7 @@ def level(ctx: Context, asked: LevelOptions) -> Reply:
 @anf.option("--yes", "is_meant", flag=True, help=_YES)
 def throughput(ctx: Context, asked: ThroughputOptions) -> Reply:
     """Answers with what it does, and a button, once Azure has answered."""
-    name, team = ctx.team(asked.cluster)
-    wish = ChangeButton(
-        team=name,
-        cluster=team.cluster,
-        claim=asked.claim,
-        kind=ChangeKind.THROUGHPUT,
-        mibps=float(asked.mibps),
-        seconds=_seconds(asked.length),
-        reason=asked.reason,
-    )
-    return _answer(ctx, wish, is_meant=asked.is_meant)
+    return _answer(ctx, _throughput(ctx, asked), is_meant=asked.is_meant)
 
 
 def _of_asked(_ctx: Context, value: str) -> str:

@@ -1,15 +1,18 @@
 """/anf level and /anf throughput as people type them: who may, what is asked, what is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
+from bot.slack.forms.form import Form
 from bot.slack.text import as_text
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.replies import GO
 from tests.arm import Arm, served
 from tests.handlers.anf_client import AnfClient, _arrange, settings
 from tests.handlers.command_client import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened
+from tests.handlers.filled_forms import foreseen, used
+from tests.handlers.filled_forms import opened as form_of
 from tests.playground.cluster.served import Runner, Served
 
 ASKING = "Asking Azure about `models`…"
@@ -108,3 +111,37 @@ def test_buttons_of_another_time_are_refused(client: AnfClient) -> None:
         "This button is out of date.\nRequest it again."
     )
     assert client.client.clicks(ERIN, TEAM_A, GIVE_BACK, "0") == ("This change no longer exists.")
+
+
+def test_a_form_refuses_what_needs_no_azure(client: AnfClient) -> None:
+    asked = len(client.arm.asked())
+    form = form_of(client.client, "/anf level", ERIN)
+    assert [each.name for each in form.fields] == [
+        "claim", "level", "pool", "length", "reason", "is_shrinking", "more-options",
+    ]  # fmt: skip
+    (first,) = said(client, form, {"claim": "faces", "level": "ultra"})
+    assert first == (
+        "Once you send it, Azure is asked what the change does and costs. Nothing changes before"
+        " you confirm that."
+    )
+    too_long = {"claim": "faces", "level": "ultra", "length": "90d"}
+    assert said(client, form, too_long) == [
+        "The duration is longer than anf.changes.longest allows.",
+        "At most 30 days: `--for 30d`.",
+    ]
+    assert said(client, form, {"claim": "model", "level": "ultra"})[0] == (
+        "There is no PVC model in namespace team-a."
+    )
+    assert len(client.arm.asked()) == asked
+
+
+def test_forms_offer_volumes_of_the_team(client: AnfClient) -> None:
+    form = form_of(client.client, "/anf throughput", ERIN)
+    offered = used(client.client, form, "options", ERIN, field_name="claim").options
+    assert [each.value for each in offered] == ["faces", "lane-data", "models"]
+
+
+def said(client: AnfClient, form: Form, fields: Mapping[str, str]) -> list[str]:
+    changed = used(client.client, form, "form-change", ERIN, fields=fields).form
+    assert changed is not None
+    return foreseen(changed)

@@ -7,7 +7,7 @@ import pytest
 
 from bot.slack.forms.form import Form
 from bot.slack.text import as_text
-from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
+from tests.handlers.command_client import ALICE, BOB, CAROL, TEAM_A, CommandClient
 from tests.handlers.filled_forms import answer, foreseen, opened, sent, used
 
 RUN = {"name": "lane", "image": "ghcr.io/acme/train:7", "gpus": "2"}
@@ -189,6 +189,16 @@ def test_a_quota_form_says_what_it_would_be(client: CommandClient) -> None:
         "team-a has a nominal quota of 4 GPUs of h100. It would be 12, for 3d."
     ]
     assert "No overrides have been requested yet." in client.says(ALICE, TEAM_A, "/quota history")
+
+
+def test_a_form_says_what_the_base_becomes(client: CommandClient) -> None:
+    form = opened(client, "/quota set --team team-a", CAROL)
+    fields = {"amount": "+4", "team": "team-a"}
+    changed = used(client, form, "form-change", CAROL, fields=fields).form
+    assert changed is not None
+    assert foreseen(changed) == [
+        "team-a has a nominal quota of 4 GPUs of h100. It would be 8, permanently."
+    ]
 
 
 def test_looking_at_a_form_starts_nothing(client: CommandClient) -> None:

@@ -1,6 +1,8 @@
 """/train scale as people use it."""
 
+from bot.slack.forms.form import Form
 from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
+from tests.handlers.filled_forms import foreseen, opened, used
 from tests.handlers.test_train import newest, work
 
 SUBMIT = (
@@ -45,3 +47,22 @@ def test_a_click_stops_and_starts_anew(client: CommandClient) -> None:
     )
     work(client)
     assert (newest(client).number, newest(client).spec["nodes"]) == (2, 1)
+
+
+def test_a_form_says_what_scaling_does(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT)
+    form = opened(client, "/train scale wide")
+    assert [each.name for each in form.fields] == ["run", "nodes"]
+    assert scaled(client, form, "2") == [
+        "`wide` has 3 nodes with 3 GPUs. It would have 2 nodes with 2 GPUs."
+    ]
+    assert scaled(client, form, "4")[0] == (
+        "wide may have 1 to 3 nodes: it was submitted with `--nodes 1:3`."
+    )
+    assert newest(client).scale_to is None
+
+
+def scaled(client: CommandClient, form: Form, nodes: str) -> list[str]:
+    changed = used(client, form, "form-change", fields={"run": "wide", "nodes": nodes}).form
+    assert changed is not None
+    return foreseen(changed)

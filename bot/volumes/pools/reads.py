@@ -84,6 +84,10 @@ class VolumeReads:
         """All pools, with their volumes."""
         return self._files.estate(self._deadline())
 
+    def own(self, team: Team) -> list[Claimed]:
+        """The team's PVCs that may be on Azure NetApp Files, from the watches, by name."""
+        return [each for name in team.reach for each in self._claimed(name, team)[0]]
+
     def find(self, team: Team, name: str, cluster: str | None) -> tuple[str, Claimed]:
         """A PVC of the team, from the watches; makes no request.
 
