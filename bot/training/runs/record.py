@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
@@ -53,6 +53,7 @@ from bot.training.submission.data import let_go
 from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Run, RunPhase
 
 _ALONE = "It is not replaced."
+_RENEWAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ class Recorder:
         run.unblock = run.unblock or state.advice
         take_size(run, found.seen, found.decision)
         begin(run, came_at)
-        if state.phase in {RunPhase.CREATING, RunPhase.RUNNING} and came_from in NOT_ADMITTED:
+        is_admitted = state.phase in {RunPhase.CREATING, RunPhase.RUNNING}
+        if is_admitted and came_from in NOT_ADMITTED and not _is_renewed(run, came_from, now):
             run.admissions += 1
             run.admitted_at = now
             notices.admitted(session, run, came_at, now)
@@ -250,6 +252,12 @@ def _note_disruptions(session: Session, run: Run, found: RunFindings) -> None:
         if why and run.phase not in WAITING:
             kept = session.get(KeptLog, (run.id, pod.uid))
             notices.disrupted(session, run, pod.uid, why, kept.lines if kept else [], found.now)
+
+
+def _is_renewed(run: Run, came_from: RunPhase, now: datetime) -> bool:
+    """Whether this continues its last admission: Kueue replaces Workloads it finds outdated."""
+    is_soon = run.admitted_at is not None and now - run.admitted_at < _RENEWAL
+    return is_soon and came_from is RunPhase.PENDING
 
 
 def _went_to(session: Session, found: RunFindings) -> str:

@@ -208,3 +208,50 @@ def test_a_run_can_be_submitted_again(rig: Rig) -> None:
     rig.pass_time(minutes=5)
     assert (rig.get(second).spec, rig.get(second).phase) == (rig.get(first).spec, "succeeded")
     assert rig.notes(second)["ended"].startswith(f"<@{ALICE}> lane#2 succeeded after 3m 4s.")
+
+
+def test_a_renewed_workload_is_admitted_once(rig: Rig) -> None:
+    run_id = rig.submit()
+    rig.run()
+    lose_admission(rig)
+    assert card(rig, run_id).startswith("⏳ lane · Pending")
+    wake_kueue(rig)
+    rig.pass_time(seconds=20)
+    assert card(rig, run_id).startswith("▶️ lane · Running for 17s")
+    assert rig.notes(run_id) == {"admitted-1": "Admitted after 0s."}
+
+
+def test_a_later_admission_is_told_again(rig: Rig) -> None:
+    run_id = rig.submit()
+    rig.run()
+    lose_admission(rig)
+    for team in ("team-a", "team-b"):
+        rig.world.set_quota(team, "0")
+    wake_kueue(rig)
+    rig.pass_time(minutes=2)
+    rig.world.set_quota("team-a", "4")
+    rig.pass_time(seconds=20)
+    assert rig.notes(run_id) == {
+        "admitted-1": "Admitted after 0s.",
+        "admitted-2": "Admitted after 2m 3s.",
+    }
+
+
+def lose_admission(rig: Rig) -> None:
+    """Kueue replaces the Workload of a run, and does no more until it is switched on again."""
+    rig.world.switch_kueue(on=False)
+    (workload,) = rig.world.list("workloads")
+    (job,) = rig.world.list("jobs")
+    rig.world.patch("jobs", job["metadata"]["name"], {"spec": {"suspend": True}}, "team-a")
+    name = workload["metadata"]["name"]
+    rig.world.patch("workloads", name, {"metadata": {"finalizers": None}}, "team-a")
+    rig.world.delete("workloads", name, "team-a")
+    rig.pass_time(seconds=3)
+
+
+def wake_kueue(rig: Rig) -> None:
+    """Kueue works again; a change makes it look at the run's Job."""
+    rig.world.switch_kueue(on=True)
+    (job,) = rig.world.list("jobs")
+    change = {"metadata": {"annotations": {"example.com/changed": "yes"}}}
+    rig.world.patch("jobs", job["metadata"]["name"], change, "team-a")
