@@ -3,8 +3,9 @@
 import hashlib
 import itertools
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ _ACTION = 250
 _CONFIRM_WEIGHT = 100 + 300 + 30 + 30
 _ROWS = 100
 _COLUMNS = 20
+_SCREEN = 10
+_NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _CONTEXT = 10
 _KEY = 200
 # What one part of a card may take, so that there is always room for the others.
@@ -56,6 +59,21 @@ def reply_blocks(reply: Reply, *, key: str, charts: Sequence[Rendered] = ()) -> 
     room = _MESSAGE - _weight([*lines, *buttons])
     card = _card(reply.card, room, charts) if reply.card else []
     return _identified([*lines, *card, *buttons], key)
+
+
+def has_data_table(blocks: Sequence[Rendered]) -> bool:
+    """Whether a table among the blocks can be sorted, which not each workspace knows yet."""
+    return any(block["type"] == "data_table" for block in blocks)
+
+
+def with_plain_tables(blocks: Sequence[Rendered]) -> list[Rendered]:
+    """The same blocks with tables that each workspace knows."""
+    return [_plain_table(block) if block["type"] == "data_table" else block for block in blocks]
+
+
+def _plain_table(block: Rendered) -> Rendered:
+    rows = _texts([cell["text"] for cell in row] for row in block["rows"])
+    return {"type": "table", "block_id": block["block_id"], "rows": rows}
 
 
 def digest_of(content: object, size: int) -> str:
@@ -134,12 +152,26 @@ def _table(card: Card, room: int) -> list[Rendered]:
     cells = [[cut(cell.strip() or "-", widest) for cell in _padded(row, shown)] for row in rows]
     kept = _rows_that_fit(cells, room - 80)
     rest = [*note(len(cells) - len(kept), "row"), *note(columns - shown, "column")]
-    return [_table_block(kept), *_context(rest)]
+    is_long = len(kept) > 1 + _SCREEN
+    made = _data_table(card.title, kept) if is_long else _block("table", rows=_texts(kept))
+    return [made, *_context(rest)]
 
 
-def _table_block(rows: Sequence[Sequence[str]]) -> Rendered:
-    cells = [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
-    return _block("table", rows=cells)
+def _texts(rows: Iterable[Iterable[str]]) -> list[list[Rendered]]:
+    return [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
+
+
+def _data_table(title: str, rows: Sequence[Sequence[str]]) -> Rendered:
+    """A table with pages; a click on a heading sorts it, by value where all are numbers."""
+    cells = _texts(rows)
+    for column in zip(*cells[1:], strict=True):
+        if all(_NUMBER.fullmatch(cell["text"]) for cell in column):
+            for cell in column:
+                cell |= {"type": "raw_number", "value": float(cell["text"])}
+    caption = cut(title.strip() or "Table", _HEADER)
+    return _block(
+        "data_table", caption=caption, page_size=_SCREEN, row_header_column_index=0, rows=cells
+    )
 
 
 def _padded(row: Sequence[str], count: int) -> Sequence[str]:

@@ -22,7 +22,7 @@ _WORDS = 1_400
 
 
 class Plainness(IntEnum):
-    """How a message shows its charts; each step avoids what Slack rejected."""
+    """How a message shows charts and long tables; each step avoids what Slack rejected."""
 
     ALL = 0
     PICTURES = 1

@@ -88,7 +88,7 @@ RICH_TEXT = _block(
 )
 _CELL: dict[str, Rule] = {
     "raw_text": shape({"text": string(TABLE_CHARACTERS)}),
-    "raw_number": shape({"value": number()}, {"text": string(100)}),
+    "raw_number": shape({"value": number(), "text": string(TABLE_CHARACTERS)}),
     "rich_text": RICH_TEXT,
 }
 

@@ -24,7 +24,7 @@ def cells(*texts: str | int) -> list[Json]:
     return [
         {"type": "raw_text", "text": each}
         if isinstance(each, str)
-        else {"type": "raw_number", "value": each}
+        else {"type": "raw_number", "value": each, "text": str(each)}
         for each in texts
     ]
 

@@ -12,8 +12,8 @@ import structlog
 from bot.charts.values import described
 from bot.errors import ChatError
 from bot.slack import metrics
-from bot.slack.blocks import reply_blocks
-from bot.slack.card import Reply
+from bot.slack.blocks import reply_blocks, with_plain_tables
+from bot.slack.card import Card, Reply
 from bot.slack.chart_blocks import Showing, chart_blocks
 from bot.slack.client import Destination, Draft, SlackClient
 from bot.slack.forms.form import Form
@@ -175,15 +175,15 @@ class Answers:
             metrics.LATE_ANSWERS.inc()
         self._deliver(incoming, reply)
 
-    def _deliver(self, incoming: Incoming, reply: Reply) -> None:
+    def _deliver(self, incoming: Incoming, reply: Reply, *, is_plain: bool = False) -> None:
+        draft = draft_of(incoming, reply)
+        if is_plain:
+            draft = replace(draft, blocks=with_plain_tables(draft.blocks))
         try:
-            self._say(incoming, draft_of(incoming, reply), for_all=reply.for_all)
+            self._say(incoming, draft, for_all=reply.for_all)
         except ChatError as error:
-            if error.code in BAD_BLOCKS and reply.card and reply.card.charts:
-                # No picture is uploaded for what one person sees once: its figures are told.
-                card = replace(reply.card, charts=())
-                told = tuple(plain(described(chart)) for chart in reply.card.charts)
-                self._deliver(incoming, replace(reply, card=card, lines=(*reply.lines, *told)))
+            if error.code in BAD_BLOCKS and not is_plain and reply.card:
+                self._deliver(incoming, _plainer(reply, reply.card), is_plain=True)
                 return
             log.warning(
                 "an answer could not be delivered",
@@ -250,6 +250,12 @@ def draft_of(incoming: Incoming, reply: Reply) -> Draft:
         return Draft("")
     charts = chart_blocks(reply.card.charts, Showing()) if reply.card else []
     return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery, charts=charts))
+
+
+def _plainer(reply: Reply, card: Card) -> Reply:
+    """No picture is uploaded for what one person sees once: the figures of charts are told."""
+    told = tuple(plain(described(chart)) for chart in card.charts)
+    return replace(reply, card=replace(card, charts=()), lines=(*reply.lines, *told))
 
 
 def _shows(reply: Reply) -> bool:

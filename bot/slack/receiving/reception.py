@@ -8,7 +8,7 @@ import structlog
 from slack_bolt import App, BoltRequest, BoltResponse
 
 from bot.slack import metrics
-from bot.slack.blocks import encoded
+from bot.slack.blocks import encoded, has_data_table
 from bot.slack.card import Reply
 from bot.slack.forms.view import options_of
 from bot.slack.receiving.answers import Answers, draft_of
@@ -63,7 +63,7 @@ class RequestReceiver:
         elif reply.form is not None and self._answers.open_form(incoming, reply, arrival):
             response = BoltResponse(status=200)
         elif incoming.kind == "command":
-            response = _told(incoming, reply)
+            response = self._told(incoming, reply, arrival)
         elif incoming.kind == "form" and reply.is_refusal:
             response = _beside_fields(incoming, reply)
         else:
@@ -72,12 +72,15 @@ class RequestReceiver:
         metrics.ACKNOWLEDGE_SECONDS.labels(incoming.kind).observe(seconds)
         return response
 
-
-def _told(incoming: Incoming, reply: Reply) -> BoltResponse:
-    draft = draft_of(incoming, reply)
-    if not draft.text:
-        return BoltResponse(status=200)
-    return _json({"response_type": "ephemeral", **draft.as_json()})
+    def _told(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> BoltResponse:
+        draft = draft_of(incoming, reply)
+        if has_data_table(draft.blocks):
+            # Slack does not say that it refuses an acknowledgement.
+            self._answers.send(incoming, reply, arrival)
+            return BoltResponse(status=200)
+        if not draft.text:
+            return BoltResponse(status=200)
+        return _json({"response_type": "ephemeral", **draft.as_json()})
 
 
 def _json(said: dict[str, Any]) -> BoltResponse:

@@ -340,12 +340,12 @@ class Delivery:
     def _spoken(self, say: Callable[[Draft], T], draft: Draft, rendered: Rendered) -> T:
         """What Slack answered; blocks that it refuses are left out once.
 
-        A message with charts is rendered more plainly first, in a step of its own.
+        A message with charts or long tables is rendered more plainly first, in a step of its own.
         """
         try:
             answer = say(draft)
         except ChatError as error:
-            if error.code not in BAD_BLOCKS or not draft.blocks or rendered.has_charts:
+            if error.code not in BAD_BLOCKS or not draft.blocks or rendered.can_be_plainer:
                 raise
             log.exception("Slack rejected the blocks; only the text is sent")
             answer = say(Draft(draft.text))

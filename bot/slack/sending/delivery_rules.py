@@ -200,7 +200,7 @@ def _refused(row: Message, step: Step, error: ChatError, world: DeliveryContext)
 
 
 def _plainer(row: Message, error: ChatError, world: DeliveryContext) -> Changes:
-    """The next plainer way to show charts; a picture that Slack still looks at is waited for."""
+    """The next plainer way to show it; a picture that Slack still looks at is waited for."""
     if _FILE in error.detail:
         waits = row.attempts + 1 < MOST_ATTEMPTS
         return back_off(row, error, world) if waits else _in_words(row)

@@ -8,7 +8,13 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.charts.values import Chart
-from bot.slack.blocks import card_blocks, digest_of, reply_blocks
+from bot.slack.blocks import (
+    card_blocks,
+    digest_of,
+    has_data_table,
+    reply_blocks,
+    with_plain_tables,
+)
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, missing
 from bot.slack.client import Block, Draft, MessageRef
@@ -31,7 +37,7 @@ class Rendered:
     """A message as it is to be shown; `draft` is None when its subject is gone.
 
     `wants` is the row's counter that this rendering answers; of `missing` Slack needs pictures
-    first, and one that `has_charts` can be shown more plainly where Slack refuses it. `card` is
+    first, and one that `can_be_plainer` is shown more plainly where Slack refuses it. `card` is
     what it is to have a link to, which is not known yet. An `attached` file stands below
     its text.
     """
@@ -40,7 +46,7 @@ class Rendered:
     wants: int
     digest: str = ""
     missing: tuple[Chart, ...] = ()
-    has_charts: bool = False
+    can_be_plainer: bool = False
     card: MessageRef | None = None
     attached: Attached | None = None
 
@@ -62,12 +68,16 @@ def render(session: Session, renderers: Mapping[str, Renderer], message_id: str)
     card = renderers[row.subject_kind].card(session, row.subject_id, row.channel)
     if card is None:
         return Rendered(None, row.wants)
-    if not card.charts:
-        return _rendered(row, _draft(row, card))
-    showing = Showing(Plainness(row.plainness), files_of(session, row.id))
-    shown = _rendered(row, _draft(row, card, chart_blocks(card.charts, showing)))
-    can_be_plainer = showing.plainness != Plainness.WORDS
-    return replace(shown, missing=missing(card.charts, showing), has_charts=can_be_plainer)
+    plainness = Plainness(row.plainness)
+    showing = Showing(plainness, files_of(session, row.id) if card.charts else {})
+    draft = _draft(row, card, chart_blocks(card.charts, showing))
+    if plainness != Plainness.ALL:
+        draft = replace(draft, blocks=with_plain_tables(draft.blocks))
+    can_be_plainer = plainness != Plainness.WORDS and bool(
+        card.charts or has_data_table(draft.blocks)
+    )
+    shown = _rendered(row, draft)
+    return replace(shown, missing=missing(card.charts, showing), can_be_plainer=can_be_plainer)
 
 
 def broken(session: Session, message_id: str, reference: str) -> Rendered:

@@ -8,8 +8,11 @@ from slackblocks import (
     Button,
     ConfirmationDialogue,
     ContextBlock,
+    DataTableBlock,
     HeaderBlock,
+    RawNumber,
     RawText,
+    RichTextBlock,
     RichTextObject,
     SectionBlock,
     TableBlock,
@@ -40,12 +43,21 @@ def _block(block: dict[str, Any]) -> Block:
             return ActionsBlock([_button(each) for each in elements], block_id)
         case {"type": "table", "rows": rows}:
             return TableBlock([_cells(row) for row in rows], block_id=block_id)
+        case {"type": "data_table", "rows": rows}:
+            cells = [[_cell(cell) for cell in row] for row in rows]
+            return DataTableBlock(cells, block["caption"], block["page_size"], block_id=block_id)
         case _:
             raise AssertionError(block["type"])
 
 
 def _cells(row: list[dict[str, Any]]) -> list[RawText | RichTextObject]:
     return [RawText(cell["text"]) for cell in row]
+
+
+def _cell(cell: dict[str, Any]) -> RawText | RawNumber | RichTextBlock:
+    if cell["type"] == "raw_text":
+        return RawText(cell["text"])
+    return RawNumber(cell["value"], cell["text"])
 
 
 def _button(element: dict[str, Any]) -> Button:

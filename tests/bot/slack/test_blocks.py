@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.slack.blocks import card_blocks, reply_blocks
+from bot.slack.blocks import card_blocks, reply_blocks, with_plain_tables
 from bot.slack.card import Button, Card, Confirm, Progress, Reply, Table, Tone
 from bot.slack.markup import Markup, code, person, plain, when
 from bot.slack.text import reply_text, text_of
@@ -14,7 +14,7 @@ from tests.bot.slack.judge import made_by_library
 # What Slack documents, or refuses in practice: characters of text, or items.
 TEXT_OF = {"header": 150, "section": 3_000, "context": 3_000, "button": 75}
 FIELDS, FIELD = 10, 2_000
-ACTIONS, CONTEXT, BLOCKS, ROWS, COLUMNS = 25, 10, 50, 100, 20
+ACTIONS, CONTEXT, BLOCKS, ROWS, COLUMNS, CAPTION = 25, 10, 50, 100, 20, 2_000
 BLOCK_ID = ACTION_ID = 255
 VALUE = 2_000
 CONFIRM = {"title": 100, "text": 300, "confirm": 30, "deny": 30}
@@ -107,6 +107,18 @@ def accept_table(block: dict[str, Any]) -> None:
     assert {cell["type"] for row in block["rows"] for cell in row} == {"raw_text"}
 
 
+def accept_data_table(block: dict[str, Any]) -> None:
+    header, *rows = block["rows"]
+    assert 0 < len(rows) <= ROWS
+    assert {len(row) for row in rows} == {len(header)}
+    assert 0 < len(header) <= COLUMNS
+    assert {cell["type"] for cell in header} == {"raw_text"}
+    for column in zip(*rows, strict=True):
+        assert {cell["type"] for cell in column} in ({"raw_text"}, {"raw_number"})
+    assert 0 < len(block["caption"]) <= CAPTION
+    assert 0 < block["page_size"] <= ROWS
+
+
 def accept_actions(block: dict[str, Any]) -> None:
     elements = block["elements"]
     assert 0 < len(elements) <= ACTIONS
@@ -124,6 +136,7 @@ CHECKS = {
     "section": accept_text,
     "context": accept_context,
     "table": accept_table,
+    "data_table": accept_data_table,
     "actions": accept_actions,
 }
 
@@ -252,8 +265,27 @@ def test_half_a_surrogate_pair_is_shown_too() -> None:
 def test_long_tables_say_how_many_rows_are_left() -> None:
     rows = tuple((f"run-{number}", "1") for number in range(110))
     blocks = card_blocks(Card("Runs", table=Table(("run", "GPUs"), rows)), key="k")
-    assert len(blocks[1]["rows"]) == 100
+    assert (blocks[1]["type"], len(blocks[1]["rows"])) == ("data_table", 100)
     assert blocks[2]["elements"] == [mrkdwn("_… 11 more rows_")]
+
+
+def test_long_tables_have_pages_and_sort() -> None:
+    rows = tuple((f"run-{number}", f"{number / 2:.1f}", "-") for number in range(11))
+    made = card_blocks(Card("Runs", table=Table(("run", "GPUs", "note"), rows)), key="k")
+    (block,) = without_ids(made[1:])
+    assert (block["type"], block["caption"], block["page_size"]) == ("data_table", "Runs", 10)
+    assert block["rows"][:3] == [
+        [raw("run"), raw("GPUs"), raw("note")],
+        [raw("run-0"), {"type": "raw_number", "value": 0.0, "text": "0.0"}, raw("-")],
+        [raw("run-1"), {"type": "raw_number", "value": 0.5, "text": "0.5"}, raw("-")],
+    ]
+    (plain_one,) = without_ids(with_plain_tables(made)[1:])
+    assert plain_one["type"] == "table"
+    assert plain_one["rows"][2] == [raw("run-1"), raw("0.5"), raw("-")]
+
+
+def raw(text: str) -> dict[str, Any]:
+    return {"type": "raw_text", "text": text}
 
 
 def test_long_lists_say_how_many_lines_are_left() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bot.config import Secrets
 from bot.errors import ConfigurationError
-from bot.slack.card import Button, Card, Reply
+from bot.slack.card import Button, Card, Reply, Table
 from bot.slack.markup import sentence
 from bot.slack.receiving.transports import Transport
 from playground.ledger import Fault
@@ -268,6 +268,23 @@ def test_too_many_look_ups_are_told_so(slack: Served) -> None:
         slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train logs lane"))
         assert shown(slack) == ["Too many requests are in progress. Try again in a moment."]
         gate.opened.set()
+
+
+@pytest.mark.parametrize(
+    ("unsupported", "kind"), [(set[str](), "data_table"), ({"data_table"}, "table")]
+)
+def test_a_long_table_comes_as_slack_takes_it(
+    slack: Served, opened: Open, unsupported: set[str], kind: str
+) -> None:
+    table = Table(("run",), tuple((f"run-{number}",) for number in range(11)))
+    dispatcher = RecordingDispatcher(reply=lambda _: Reply(card=Card("Runs", table=table)))
+    slack.workspace.faults.unsupported_blocks = unsupported
+    with opened(dispatcher):
+        slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
+        slack.until(lambda: slack.texts("U0ALICE", "C0TEAMA"))
+    [message] = slack.workspace.visible("U0ALICE", "C0TEAMA")
+    assert [each["type"] for each in message.blocks] == ["header", kind]
+    assert shown(slack, "U0CAROL") == []
 
 
 def test_undeliverable_answers_change_nothing(slack: Served, opened: Open) -> None:

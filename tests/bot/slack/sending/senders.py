@@ -15,7 +15,7 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
 from bot.errors import DatabaseError
-from bot.slack.card import Card
+from bot.slack.card import Card, Table
 from bot.slack.markup import plain
 from bot.slack.messages import Message, Subject, ThreadMessage, post_once, refresh_cards, show_card
 from bot.slack.sending.sender import Sender
@@ -104,6 +104,7 @@ class Runs:
     kind: str = "run"
     states: dict[str, str] = field(default_factory=dict)
     charts: tuple[Chart, ...] = ()
+    table: Table | None = None
 
     def card(self, _session: Session, subject_id: str, _channel: str) -> Card | None:
         state = self.states.get(subject_id, "Pending")
@@ -113,7 +114,7 @@ class Runs:
             raise DatabaseError("The database failed (OperationalError).")
         if state == "poison":
             raise ValueError("a card that cannot be drawn")
-        return Card(title=f"Run {subject_id}", state=state, charts=self.charts)
+        return Card(title=f"Run {subject_id}", state=state, charts=self.charts, table=self.table)
 
 
 @dataclass

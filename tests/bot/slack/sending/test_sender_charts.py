@@ -3,6 +3,7 @@
 import pytest
 
 from bot.charts.values import Bars, HeatMap, Series
+from bot.slack.card import Table
 from playground.ledger import Fault
 from playground.slack.faults import Down
 from tests.bot.slack.sending.senders import SenderRig
@@ -73,6 +74,20 @@ def test_picture_where_slack_knows_no_charts(post: SenderRig) -> None:
     send(post)
     assert kinds(post) == ["header", "image", "image"]
     assert post.calls(UPLOAD) == 2
+
+
+def test_plain_table_where_slack_sorts_none(post: SenderRig) -> None:
+    post.slack.workspace.faults.unsupported_blocks = {"data_table"}
+    post.runs.charts = ()
+    post.runs.table = Table(("run",), tuple((f"run-{number}",) for number in range(11)))
+    post.show()
+    send(post)
+    assert kinds(post) == ["header", "table"]
+    assert post.calls("chat.postMessage") == 2
+    post.change("Running")
+    send(post)
+    assert kinds(post) == ["header", "table"]
+    assert post.calls("chat.update") == 1
 
 
 def test_words_where_slack_takes_no_pictures(post: SenderRig) -> None:
