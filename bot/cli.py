@@ -146,12 +146,13 @@ def migrate(path: Path) -> None:
 )
 @click.option("--prefix", default="", help="Prefix of every slash command: qm makes /qm-train.")
 @click.option("--url", default="", help="URL for Slack's requests, instead of Socket Mode.")
-def manifest(prefix: str, url: str) -> None:
+@click.option("--org-wide", is_flag=True, help="For a whole Enterprise Grid organisation.")
+def manifest(prefix: str, url: str, *, org_wide: bool) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
     from bot.slack.grammar.manifest import manifest as build
 
-    document = build(commands(prefix), "http" if url else "socket", url)
+    document = build(commands(prefix), "http" if url else "socket", url, org_wide=org_wide)
     click.echo(json.dumps(document, indent=2))
 
 

@@ -30,7 +30,6 @@ def _answers(application: Application, person: str, channel: str, line: str) -> 
     reply = application.dispatcher.answer(
         Incoming(
             kind="command",
-            workspace_id=application.settings().workspace,
             person=person,
             channel=channel,
             thread_ts=None,

@@ -21,7 +21,7 @@ from bot.gpus.digests.plans import plans_in_force
 from bot.quotas.checking import engine_finding
 from bot.quotas.engines.definition import Right
 from bot.quotas.engines.registry import ENGINES
-from bot.slack.client import SlackClient
+from bot.slack.client import Identity, SlackClient
 from bot.slack.grammar.manifest import SCOPES
 from bot.snapshots import checking as snapshots
 from bot.training import checking as training
@@ -100,15 +100,31 @@ def _database(settings: Settings) -> Findings:
 
 def _slack(settings: Settings, secrets: Secrets) -> Findings:
     token = secrets.bot_token.get_secret_value()
-    client = SlackClient(token, settings.slack.api_url, settings.workspace)
+    at = settings.slack
+    client = SlackClient(token, at.api_url, settings.workspace, at.organisation)
     identity = client.auth_test()
-    if identity.workspace_id != settings.workspace:
-        says = f"the token belongs to workspace {identity.workspace_id}, not {settings.workspace}"
-        yield Finding("slack", "failed", says, "Set workspace, or use this workspace's token.")
+    found = _identity(settings, identity)
+    yield found
+    if found.failed:
         return
-    yield Finding("slack", "ok", f"the bot is {identity.name} in {identity.workspace_id}")
     yield _scopes(client)
     yield from _channels(settings, client)
+
+
+def _identity(settings: Settings, identity: Identity) -> Finding:
+    """Whether the token is of our workspace, and of the organisation that the settings name."""
+    workspace, organisation = settings.workspace, settings.slack.organisation
+    theirs = identity.organisation
+    if not identity.is_org_wide and identity.workspace_id != workspace:
+        says = f"the token belongs to workspace {identity.workspace_id}, not {workspace}"
+        return Finding("slack", "failed", says, "Set workspace, or use this workspace's token.")
+    if theirs != organisation and (identity.is_org_wide or organisation is not None):
+        says = f"slack.organisation is {organisation or 'unset'}; the token's is {theirs or 'none'}"
+        return Finding("slack", "failed", says, "Correct slack.organisation, or use its token.")
+    of = f" of {organisation}" if organisation else ""
+    installed = ", installed to all of it" if identity.is_org_wide else ""
+    says = f"the bot is {identity.name} in {workspace}{of}{installed}"
+    return Finding("slack", "ok", says)
 
 
 def _scopes(client: SlackClient) -> Finding:

@@ -349,7 +349,6 @@ class CommandDispatcher:
 
     def _introduce(self, incoming: Incoming, error: UnknownPersonError) -> Reply | None:
         def work(session: Session) -> None:
-            # A stranger's request names their own workspace; people are kept under ours.
             ours = self._services.settings().workspace
             people.get_to_know(session, ours, incoming.person, self._clock.now())
 

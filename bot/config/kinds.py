@@ -130,6 +130,7 @@ UserId = Annotated[str, _shape("a Slack user id like U012ABCDEF", r"[UW][A-Z0-9]
 GroupId = Annotated[str, _shape("a Slack user group id like S012ABCDEF", r"S[A-Z0-9]+")]
 ChannelId = Annotated[str, _shape("a Slack channel id like C012ABCDEF", r"[CGD][A-Z0-9]+")]
 WorkspaceId = Annotated[str, _shape("a Slack workspace id like T012ABCDEF", r"T[A-Z0-9]+")]
+OrganisationId = Annotated[str, _shape("a Slack organisation id like E012ABCDEF", r"E[A-Z0-9]+")]
 Name = Annotated[
     str,
     _shape(

@@ -20,6 +20,7 @@ from bot.config.kinds import (
     Duration,
     LoopbackUrl,
     Name,
+    OrganisationId,
     Pattern,
     WorkspaceId,
 )
@@ -49,6 +50,9 @@ class Slack(Section):
 
     command_prefix: CommandPrefix = ""
     """Prefix of each slash command, in case names clash: with `qm`, /train becomes /qm-train."""
+
+    organisation: OrganisationId | None = None
+    """The workspace's Enterprise Grid organisation, all of whose members are colleagues."""
 
     admin_channel: ChannelId | None = None
     """The channel for notices that need an admin; without it, admins get direct messages."""

@@ -93,9 +93,7 @@ def running(
 def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     """Everything that runs, in the order in which it is started."""
     settings = bot.settings()
-    client = SlackClient(
-        secrets.bot_token.get_secret_value(), settings.slack.api_url, settings.workspace
-    )
+    client = _client(settings, secrets)
     directory = (
         PersonController(client, bot.clock),
         ChannelController(client, bot.clock, bot.settings),
@@ -130,6 +128,11 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     return parts
 
 
+def _client(settings: Settings, secrets: Secrets) -> SlackClient:
+    at, token = settings.slack, secrets.bot_token.get_secret_value()
+    return SlackClient(token, at.api_url, settings.workspace, at.organisation)
+
+
 def _homes(bot: Application, client: SlackClient, sender: Sender) -> HomePublisher:
     """What publishes Home tabs, while the sender of this process sends."""
     rights = WritingRights(sender.budgets, sender.lease_seconds)
@@ -152,8 +155,9 @@ def _transport(
 
 def _dispatcher(bot: Application) -> HomeOpening:
     """What requests meet: Home tabs follow clicks, and long answers become files."""
-    filing = Filing(bot.dispatcher, bot.database, bot.clock)
-    return HomeOpening(filing, bot.database, bot.clock, bot.settings().workspace)
+    workspace = bot.settings().workspace
+    filing = Filing(bot.dispatcher, bot.database, bot.clock, workspace)
+    return HomeOpening(filing, bot.database, bot.clock, workspace)
 
 
 def _servers(settings: Settings, pages: Pages) -> list[Server]:

@@ -68,6 +68,9 @@ class Identity:
     workspace_id: str
     user_id: str
     name: str
+    organisation: str = ""
+    is_org_wide: bool = False
+    """Whether the token is for all workspaces of the organisation."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +98,23 @@ class Conversation:
 class SlackClient:
     """Slack's Web API as the bot uses it; every failure is a ChatError, nothing is tried twice."""
 
-    def __init__(self, token: str, api_url: str, workspace_id: str) -> None:
+    def __init__(
+        self, token: str, api_url: str, workspace_id: str, organisation: str | None = None
+    ) -> None:
         self._api = WebApi(token, api_url)
         self._workspace_id = workspace_id
+        self._organisation = organisation
 
     def auth_test(self) -> Identity:
         """The identity of the token."""
         answer = self._api.call("auth.test")
-        return Identity(answer["team_id"], answer["user_id"], answer["user"])
+        return Identity(
+            answer.get("team_id") or "",
+            answer["user_id"],
+            answer["user"],
+            answer.get("enterprise_id") or "",
+            bool(answer.get("is_enterprise_install")),
+        )
 
     def scopes(self) -> frozenset[str]:
         """The scopes of the token."""
@@ -256,13 +268,17 @@ class SlackClient:
             name=profile.get("display_name") or user.get("real_name") or user.get("name", ""),
             time_zone=user.get("tz") or "UTC",
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
-            is_stranger=bool(user.get("is_stranger")) or user["team_id"] != self._workspace_id,
+            is_stranger=bool(user.get("is_stranger")) or not self._is_colleague(user),
             is_gone=bool(user.get("deleted")),
         )
 
     def group_members(self, group_id: str) -> frozenset[str]:
         """The people in a user group."""
-        return frozenset(self._api.call("usergroups.users.list", usergroup=group_id)["users"])
+        # A token for a whole organisation needs the workspace; others ignore it.
+        found = self._api.call(
+            "usergroups.users.list", usergroup=group_id, team_id=self._workspace_id
+        )
+        return frozenset(found["users"])
 
     def conversation_info(self, channel: str) -> Conversation:
         """How Slack describes this channel."""
@@ -273,6 +289,12 @@ class SlackClient:
             bool(seen.get("is_archived")),
             bool(seen.get("is_ext_shared") or seen.get("is_pending_ext_shared")),
         )
+
+    def _is_colleague(self, user: dict[str, Any]) -> bool:
+        """Whether their home is our workspace, or another one of our organisation."""
+        theirs = (user.get("enterprise_user") or {}).get("enterprise_id")
+        is_of_organisation = self._organisation is not None and theirs == self._organisation
+        return is_of_organisation or user.get("team_id") == self._workspace_id
 
     def _messages(self, place: Destination, since: datetime) -> Iterator[dict[str, Any]]:
         return self._replies(place, since) if place.thread_ts else self._history(place, since)

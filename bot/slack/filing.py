@@ -35,10 +35,13 @@ class Filing:
     committed before the answer says so.
     """
 
-    def __init__(self, dispatcher: Dispatcher, database: Database, clock: Clock) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, database: Database, clock: Clock, workspace_id: str
+    ) -> None:
         self._dispatcher = dispatcher
         self._database = database
         self._clock = clock
+        self._workspace_id = workspace_id
 
     def answer(self, incoming: Incoming) -> Reply | None:
         """The reply, short enough for a message."""
@@ -80,7 +83,7 @@ class Filing:
 
     def _keep(self, session: Session, incoming: Incoming, card: Card, content: bytes) -> None:
         name = card.as_file.name if card.as_file else ""
-        subject = Subject(incoming.workspace_id, _ANSWER, incoming.delivery)
+        subject = Subject(self._workspace_id, _ANSWER, incoming.delivery)
         lines = (_above(incoming, name, card),)
         note = ThreadMessage(DOCUMENT, lines, in_thread=False, to=incoming.person)
         document = MessageDocument(

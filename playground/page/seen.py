@@ -58,7 +58,7 @@ class Seen:
     def _places(self) -> list[Channel]:
         """The channels of this person, and the direct messages with the app."""
         slack = self._slack
-        if slack.users[self._user].team_id == TEAM:
+        if slack.has_app(self._user):
             slack.im(self._user)
         return [each for each in slack.channels.values() if self._user in each.members]
 
@@ -66,7 +66,7 @@ class Seen:
         slack = self._slack
         about = slack.manifest.get("display_information", {})
         commands = slack.manifest.get("features", {}).get("slash_commands", [])
-        is_ours = slack.users[self._user].team_id == TEAM
+        is_ours = slack.has_app(self._user)
         return {
             "me": self._user,
             "app": {
@@ -178,7 +178,7 @@ def _person(user: User) -> Json:
         "zone": user.tz,
         "is_bot": user.is_bot,
         "is_guest": user.is_restricted or user.is_ultra_restricted,
-        "is_stranger": user.team_id != TEAM,
+        "is_stranger": user.team_id != TEAM and not user.organisation,
         "is_gone": user.deleted,
     }
 

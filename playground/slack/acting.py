@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from playground.slack import answers, payloads
+from playground.slack import answers, organisation, payloads
 from playground.slack.errors import DeliveryError, PersonError, SlackError
 from playground.slack.events import publish
 from playground.slack.mrkdwn import entities, typed
-from playground.slack.people import BOT_USER, SLACKBOT, TEAM, Channel, Message
+from playground.slack.people import BOT_USER, SLACKBOT, Channel, Message
 from playground.slack.posting import Change, edit, post
 from playground.slack.state import State
 from playground.slack.touching import TROUBLE
@@ -26,8 +26,8 @@ async def slash(state: State, user: str, channel: str, text: str) -> list[Messag
     """Types a slash command in a channel, and shows the bot's direct answer or Slack's error."""
     place = present(state, user, channel)
     command, _, rest = text.strip().partition(" ")
-    is_ours = state.users[user].team_id == TEAM  # others have the commands of their own workspace
-    if command not in state.app.commands or not is_ours:
+    # Others have the commands of their own workspace.
+    if command not in state.app.commands or not state.has_app(user):
         return [_slackbot(state, user, place, f"`{command}` is not a valid command.")]
     state.note(Kind.TYPED, user, text, place.id)
     written = typed(rest, state, labels=True) if state.app.commands[command] else entities(rest)
@@ -35,6 +35,8 @@ async def slash(state: State, user: str, channel: str, text: str) -> list[Messag
     payload = payloads.slash(token, state.users[user], place, command, written.strip())
     payload["trigger_id"] = state.triggers.issue(user)
     payload["response_url"] = state.base_url + state.response_urls.issue(user, place.id)
+    if state.is_org_wide:
+        payload = organisation.slash(payload)
     try:
         bodies = await state.courier.interact("slash_commands", payload)
     except DeliveryError as error:
@@ -91,7 +93,7 @@ async def shortcut(state: State, user: str, name: str, message: Message | None =
     kind = "message" if message else "global"
     known = [each for each in state.app.shortcuts.values() if each["type"] == kind]
     found = next((each for each in known if each["name"] == name), None)
-    if found is None or state.users[user].team_id != TEAM:
+    if found is None or not state.has_app(user):
         offered = ", ".join(each["name"] for each in known) or "none"
         raise PersonError(f"there is no shortcut {name}; there is: {offered}")
     place = state.channel(message.channel) if message else None
@@ -138,7 +140,7 @@ def present(state: State, user: str, channel: str) -> Channel:
         raise PersonError(f"{state.name_of(user)} is not in {place.name}")
     if place.is_archived:
         raise PersonError(f"{place.name} is archived")
-    if state.users[user].team_id != TEAM and not (place.is_ext_shared or place.im_with):
+    if not state.has_app(user) and not (place.is_ext_shared or place.im_with):
         raise PersonError(f"{place.name} is not shared with the company of {state.name_of(user)}")
     if place.im_with and not state.app.takes_messages:
         raise PersonError("Sending messages to this app has been turned off.")

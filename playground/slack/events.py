@@ -1,6 +1,6 @@
 """Message events that Slack sends to the app, as far as the app is subscribed."""
 
-from playground.slack import payloads
+from playground.slack import organisation, payloads
 from playground.slack.people import BOT_USER, PARTNER, Channel, Message
 from playground.slack.shapes import Json
 from playground.slack.state import State
@@ -17,7 +17,8 @@ def publish(state: State, event: str, inner: Json, place: Channel | None = None)
     if state.app.hears(event, state.scopes):
         token, moment = state.credentials.verification, state.clock.now().timestamp()
         is_shared = place is not None and place.is_ext_shared
-        state.courier.publish(payloads.event(token, inner, moment, is_shared=is_shared))
+        payload = payloads.event(token, inner, moment, is_shared=is_shared)
+        state.courier.publish(organisation.event(payload) if state.is_org_wide else payload)
 
 
 def posted(state: State, message: Message) -> None:

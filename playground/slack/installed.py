@@ -40,6 +40,7 @@ class Installed:
     has_interactivity: bool = False
     has_home: bool = False
     takes_messages: bool = False
+    is_org_ready: bool = False
 
     def hears(self, event: str, granted: Collection[str]) -> bool:
         """Whether Slack sends the app this event, under the scopes it has now."""
@@ -66,6 +67,7 @@ def installed(manifest: Json) -> Installed:
         has_interactivity=settings["interactivity"]["is_enabled"],
         has_home=home.get("home_tab_enabled", False),
         takes_messages=takes and not home.get("messages_tab_read_only_enabled", False),
+        is_org_ready=settings.get("org_deploy_enabled", False),
     )
 
 

@@ -19,7 +19,8 @@ PREFIX = {"public_channel": "channels", "private_channel": "groups", "im": "im"}
 class Method:
     """One method; `effect` says whether it changes something people or the bot can see.
 
-    `caller` is the kind of token it takes: bot, app, or None for any request.
+    `caller` is the kind of token it takes: bot, app, or None for any request. With a token for a
+    whole organisation, a method `of_workspace` has to be told which workspace.
     """
 
     call: Call
@@ -27,6 +28,7 @@ class Method:
     effect: bool = False
     scope: str | None = None
     caller: str | None = "bot"
+    of_workspace: bool = False
 
 
 def require(state: State, scope: str) -> None:

@@ -185,6 +185,8 @@ def _any_list(state: State, args: Arguments) -> Json:
     return list_conversations(state, args)
 
 
+_GROUPS = "usergroups:read"
+
 METHODS = {
     "conversations.info": Method(info, TIER_3),
     "conversations.history": Method(history, TIER_3),
@@ -192,10 +194,10 @@ METHODS = {
     "conversations.members": Method(members, TIER_4),
     "conversations.join": Method(join, TIER_3, effect=True, scope="channels:join"),
     "conversations.open": Method(open_im, TIER_3, effect=True, scope="im:write"),
-    "conversations.list": Method(_any_list, TIER_2),
-    "users.list": Method(list_users, TIER_2, scope="users:read"),
+    "conversations.list": Method(_any_list, TIER_2, of_workspace=True),
+    "users.list": Method(list_users, TIER_2, scope="users:read", of_workspace=True),
     "users.info": Method(user_info, TIER_4, scope="users:read"),
-    "users.conversations": Method(user_conversations, TIER_3),
-    "usergroups.list": Method(groups, TIER_2, scope="usergroups:read"),
-    "usergroups.users.list": Method(group_users, TIER_2, scope="usergroups:read"),
+    "users.conversations": Method(user_conversations, TIER_3, of_workspace=True),
+    "usergroups.list": Method(groups, TIER_2, scope=_GROUPS, of_workspace=True),
+    "usergroups.users.list": Method(group_users, TIER_2, scope=_GROUPS, of_workspace=True),
 }

@@ -1,5 +1,6 @@
 """auth and apps: who the bot is, and its sockets."""
 
+from playground.slack import organisation
 from playground.slack.arguments import Arguments
 from playground.slack.errors import SlackError
 from playground.slack.methods import Method
@@ -26,6 +27,7 @@ def auth_test(state: State, _args: Arguments) -> Json:
         "user_id": BOT_USER,
         "bot_id": BOT,
         "is_enterprise_install": False,
+        **(organisation.identity() if state.is_org_wide else {}),
     }
 
 

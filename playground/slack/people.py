@@ -8,6 +8,11 @@ from playground.slack.files import File
 from playground.slack.shapes import Json
 
 TEAM = "T0QM"
+ORGANISATION = "E0ACME"
+ORGANISATION_NAME = "Acme"
+SISTER = "T0SISTER"
+"""Another workspace of the same Enterprise Grid organisation."""
+
 PARTNER = "T0PARTNER"
 """The workspace of another company, which comes into channels."""
 
@@ -19,7 +24,7 @@ SLACKBOT = "USLACKBOT"
 
 @dataclass
 class User:
-    """A member, guest, stranger from another workspace, or bot."""
+    """A member, colleague of the same organisation, guest, stranger, or bot."""
 
     id: str
     name: str
@@ -31,6 +36,7 @@ class User:
     is_stranger: bool = False
     deleted: bool = False
     team_id: str = TEAM
+    organisation: str = ""
 
     def as_json(self, now: datetime, *, email: bool) -> Json:
         """The user object of users.info; an e-mail address only with the scope for it."""
@@ -58,6 +64,15 @@ class User:
         }
         if self.is_stranger:
             seen["is_stranger"] = True
+        if self.organisation:
+            seen["enterprise_user"] = {
+                "id": self.id,
+                "enterprise_id": self.organisation,
+                "enterprise_name": ORGANISATION_NAME,
+                "is_admin": False,
+                "is_owner": False,
+                "teams": [self.team_id],
+            }
         return seen
 
 
@@ -158,6 +173,7 @@ class Channel:
     is_private: bool = False
     is_archived: bool = False
     is_read_only: bool = False
+    is_org_shared: bool = False
     is_ext_shared: bool = False
     is_pending_ext_shared: bool = False
     im_with: str | None = None
@@ -169,6 +185,11 @@ class Channel:
         if self.im_with:
             return "im"
         return "private_channel" if self.is_private else "public_channel"
+
+    @property
+    def _teams(self) -> list[str]:
+        others = {SISTER: self.is_org_shared, PARTNER: self.is_ext_shared}
+        return [TEAM, *(team for team, is_in in others.items() if is_in)]
 
     def as_json(self) -> Json:
         """The channel object of conversations.info."""
@@ -184,12 +205,12 @@ class Channel:
             "is_private": self.is_private,
             "is_archived": self.is_archived,
             "is_member": BOT_USER in self.members,
-            "is_shared": self.is_ext_shared,
+            "is_shared": self.is_ext_shared or self.is_org_shared,
             "is_ext_shared": self.is_ext_shared,
             "is_pending_ext_shared": self.is_pending_ext_shared,
-            "is_org_shared": False,
+            "is_org_shared": self.is_org_shared,
             "connected_team_ids": [PARTNER] if self.is_ext_shared else [],
-            "shared_team_ids": [TEAM, PARTNER] if self.is_ext_shared else [TEAM],
+            "shared_team_ids": self._teams,
             "pending_connected_team_ids": [PARTNER] if self.is_pending_ext_shared else [],
             "conversation_host_id": TEAM,
             "context_team_id": TEAM,

@@ -10,13 +10,16 @@ from typing import Any, TypeVar
 
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
+from playground.slack import organisation
 from playground.slack.delivery import Courier
 from playground.slack.errors import DeliveryError, PersonError, SlackError
 from playground.slack.faults import Faults
 from playground.slack.files import File
-from playground.slack.installed import Installed, installed
+from playground.slack.installed import Installed, ManifestError, installed
 from playground.slack.people import (
     BOT_USER,
+    ORGANISATION,
+    TEAM,
     Channel,
     Message,
     User,
@@ -69,6 +72,7 @@ class State:
         self.app = Installed()  # none, until a manifest is installed
         self.manifest: Json = {}
         self.scopes: set[str] = set()  # those that the bot's token was granted
+        self.is_org_wide = False  # whether the app is installed to a whole organisation
         self.violations: list[str] = []
         self.refusals: list[tuple[str, str]] = []  # method and error of each call refused
         self.faults = Faults()
@@ -88,10 +92,26 @@ class State:
         self.app, self.manifest = installed(manifest), manifest
         self.scopes = set(self.app.scopes)
 
+    def install_org_wide(self) -> None:
+        """Puts the workspace into an organisation, and installs the app to all of it."""
+        if not self.app.is_org_ready:
+            raise ManifestError("/settings/org_deploy_enabled: must be true")
+        self.is_org_wide, self.views.installed_to = True, ORGANISATION
+        for user in self.users.values():
+            if user.team_id == TEAM and not user.is_bot:
+                user.organisation = ORGANISATION
+
+    def has_app(self, user: str) -> bool:
+        """Whether the app is installed to the workspace of this person."""
+        home = self.users[user].team_id
+        return home == TEAM or (self.is_org_wide and home in organisation.WORKSPACES)
+
     async def interact(self, payload: Json) -> list[Any]:
         """Delivers what somebody did with a control; DeliveryError, also where that is off."""
         if not self.app.has_interactivity:
             raise DeliveryError("not_configured")
+        if self.is_org_wide:
+            payload = organisation.interaction(payload)
         return await self.courier.interact("interactive", payload)
 
     # What is there

@@ -24,6 +24,7 @@ class View:
     values: Json = field(default_factory=dict)
     offered: dict[str, list[Json]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    installed_to: str = TEAM
     is_open: bool = True
 
     def as_json(self) -> Json:
@@ -40,7 +41,7 @@ class View:
             "id": self.id,
             "team_id": TEAM,
             "app_id": APP,
-            "app_installed_team_id": TEAM,
+            "app_installed_team_id": self.installed_to,
             "bot_id": BOT,
             "hash": self.hash,
             "root_view_id": self.root_id,
@@ -56,6 +57,7 @@ class Views:
         self.all: dict[str, View] = {}
         self.stacks: dict[str, list[View]] = {}
         self.homes: dict[str, View] = {}
+        self.installed_to = TEAM
 
     def top(self, user: str) -> View | None:
         """The form the person has in front of them."""
@@ -121,6 +123,7 @@ class Views:
         view_id = f"V0{len(self.all) + 1:04}"
         root = below.root_id if below else view_id
         view = View(view_id, user, body, root, below.id if below else None)
+        view.installed_to = self.installed_to
         self.all[view_id] = view
         return view
 

@@ -13,6 +13,7 @@ from playground.slack import (
 from playground.slack.arguments import Arguments
 from playground.slack.errors import RateLimitedError, SlackError
 from playground.slack.methods import Method, require
+from playground.slack.organisation import require_workspace
 from playground.slack.rates import POSTING
 from playground.slack.shapes import Json
 from playground.slack.state import State
@@ -69,6 +70,8 @@ def _call(state: State, name: str, args: Arguments, authorization: str) -> Json:
     _authenticate(state, method, authorization or f"Bearer {args.values.pop('token', '')}")
     if method.scope is not None:
         require(state, method.scope)
+    if method.of_workspace and state.is_org_wide:
+        require_workspace(args)
     _limit(state, name, method, args)
     return method.call(state, args)
 

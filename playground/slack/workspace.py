@@ -115,6 +115,13 @@ class Workspace(State):
         events.shared(self, place)
         self.changed()
 
+    def share_in_organisation(self, channel: str, *people: str) -> None:
+        """Another workspace of the organisation comes into a channel with people of it."""
+        place = self.channels[channel]
+        place.members += people
+        place.is_org_shared = True
+        self.changed()
+
     def remove_bot(self, channel: str) -> None:
         """Takes the bot out of a channel."""
         self.channels[channel].members.remove(BOT_USER)

@@ -133,6 +133,15 @@ def test_the_manifest_takes_the_prefix_and_address(terminal: Terminal) -> None:
     assert {"/qm", "/qm-train", "/qm-quota"} <= commands.keys()
     assert set(commands.values()) == {url}
     assert set(document["oauth_config"]["scopes"]["bot"]) == set(SCOPES)
+    assert document["settings"]["org_deploy_enabled"] is False
+
+
+def test_the_manifest_may_be_for_an_organisation(terminal: Terminal) -> None:
+    usual = json.loads(terminal.run("manifest")[1])
+    code, out, _ = terminal.run("manifest", "--org-wide")
+    assert code == 0
+    usual["settings"]["org_deploy_enabled"] = True
+    assert json.loads(out) == usual
 
 
 def introduce(terminal: Terminal, slack: ServedSlack) -> None:
@@ -197,6 +206,37 @@ def test_the_doctor_tells_of_shared_channels(
         else "channel C0TEAMA (team-a): #team-a is shared with another company; cards are not"
         " shown there -> Use another channel, or allow this one in slack.shared_channels."
     )
+
+
+@pytest.mark.parametrize(
+    ("is_org_wide", "organisation", "found"),
+    [
+        (False, "", "the bot is quartermaster in T0QM"),
+        (True, "E0ACME", "the bot is quartermaster in T0QM of E0ACME, installed to all of it"),
+        (True, "", "slack.organisation is unset; the token's is E0ACME"),
+        (True, "E0GLOBEX", "slack.organisation is E0GLOBEX; the token's is E0ACME"),
+        (False, "E0ACME", "slack.organisation is E0ACME; the token's is none"),
+    ],
+)
+def test_the_doctor_knows_the_tokens_organisation(
+    terminal: Terminal, slack: ServedSlack, *, is_org_wide: bool, organisation: str, found: str
+) -> None:
+    introduce(terminal, slack)
+    if is_org_wide:
+        slack.grow_into_organisation()
+    if organisation:
+        settings = terminal.folder / "quartermaster.yaml"
+        settings.write_text(f"{settings.read_text()}slack: {{organisation: {organisation}}}\n")
+    findings = json.loads(terminal.run("doctor", "--json")[1])
+    failed = "the token's" in found
+    assert [each for each in findings if each["about"] == "slack"] == [
+        {
+            "about": "slack",
+            "state": "failed" if failed else "ok",
+            "says": found,
+            "remedy": "Correct slack.organisation, or use its token." if failed else "",
+        }
+    ]
 
 
 @pytest.mark.parametrize(

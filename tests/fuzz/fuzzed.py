@@ -87,7 +87,9 @@ class Fuzzed:
         names = ["qm", *found.client.application.registry.commands]
         # Nothing is sent: what would follow an acknowledgement is looked at here.
         self._reception = RequestReceiver(
-            bolt_app(names, None), self._dispatcher, Answers(client, Budgets(), most=10**9)
+            bolt_app(names, None, {"T0QM"}),
+            self._dispatcher,
+            Answers(client, Budgets(), most=10**9),
         )
 
     def close(self) -> None:

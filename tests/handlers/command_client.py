@@ -84,7 +84,6 @@ class CommandClient:
         delivery = how.get("delivery", f"delivery-{next(self._numbers)}")
         return Incoming(
             kind="button" if how.get("kind") == "button" else "command",
-            workspace_id="T0QM",
             person=person,
             channel=channel,
             thread_ts=None,

@@ -25,7 +25,7 @@ def says(client: CommandClient, person: str, channel: str, text: str) -> list[st
     app = client.application
     name, _, words = text.removeprefix("/").partition(" ")
     incoming = client.incoming(person, channel, command=name, words=words)
-    reply = Filing(app.dispatcher, app.database, app.clock).answer(incoming)
+    reply = Filing(app.dispatcher, app.database, app.clock, "T0QM").answer(incoming)
     assert reply is not None
     return as_text(reply.later() if reply.later else reply).splitlines()
 

@@ -58,10 +58,12 @@ def manifest(
     registry: Registry,
     transport: Literal["socket", "http"] = "socket",
     request_url: str = "",
+    *,
+    org_wide: bool = False,
 ) -> dict[str, Any]:
     """The manifest; with transport http, Slack sends everything to `request_url`.
 
-    LimitError where Slack would refuse it.
+    `org_wide` is for a whole Enterprise Grid organisation. LimitError where Slack would refuse it.
     """
     if transport == "http" and not request_url:
         raise LimitError(
@@ -87,7 +89,7 @@ def manifest(
         "settings": {
             "event_subscriptions": {**requests, "bot_events": list(_EVENTS)},
             "interactivity": {"is_enabled": True, **requests},
-            "org_deploy_enabled": False,
+            "org_deploy_enabled": org_wide,
             "socket_mode_enabled": transport == "socket",
             "token_rotation_enabled": False,
         },

@@ -50,7 +50,6 @@ class Incoming:
     """
 
     kind: Literal["command", "button", "mention", "shortcut", "form", "form-change", "options"]
-    workspace_id: str
     person: str
     channel: str
     thread_ts: str | None
@@ -97,7 +96,6 @@ def command_from(payload: Payload, arrival: Arrival) -> Incoming:
     """A slash command; Slack does not say in which thread it was typed."""
     return Incoming(
         kind="command",
-        workspace_id=payload["team_id"],
         person=payload["user_id"],
         channel=payload["channel_id"],
         thread_ts=None,
@@ -121,7 +119,6 @@ def button_from(payload: Payload, arrival: Arrival) -> Incoming:
     home = home_channel(payload.get("view") or {})
     return Incoming(
         kind="button",
-        workspace_id=payload["team"]["id"],
         person=payload["user"]["id"],
         channel=(payload.get("channel") or {}).get("id", home),
         thread_ts=message.get("thread_ts") or container.get("thread_ts"),
@@ -143,7 +140,6 @@ def shortcut_from(payload: Payload, arrival: Arrival) -> Incoming:
     message = payload.get("message") or {}
     return Incoming(
         kind="shortcut",
-        workspace_id=payload["user"].get("team_id") or payload["team"]["id"],
         person=payload["user"]["id"],
         channel=(payload.get("channel") or {}).get("id", ""),
         thread_ts=message.get("thread_ts"),
@@ -187,7 +183,6 @@ def _of_form(
     trigger = payload.get("trigger_id")
     return Incoming(
         kind=kind,
-        workspace_id=payload["user"].get("team_id") or payload["team"]["id"],
         person=payload["user"]["id"],
         channel=place.channel,
         thread_ts=place.thread_ts,
@@ -213,7 +208,6 @@ def mention_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         return None
     return Incoming(
         kind="mention",
-        workspace_id=payload["team_id"],
         person=event["user"],
         channel=event["channel"],
         thread_ts=event.get("thread_ts"),

@@ -2,10 +2,11 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import structlog
 from slack_bolt import Ack, App, BoltContext, BoltRequest, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.middleware import Middleware
@@ -31,8 +32,33 @@ ARRIVAL = "arrival"
 
 Body = dict[str, Any]
 
+log = structlog.get_logger()
+
 _log = logging.getLogger("bot.slack.bolt")
 _log.setLevel(logging.ERROR)
+
+_FOREIGN = {"response_type": "ephemeral", "text": "Quartermaster does not serve this workspace."}
+
+
+class OnlyOurs(Middleware):
+    """Refuses requests from workspaces and organisations that are not ours.
+
+    Bolt knows where each kind of request comes from. Those of an app that is installed to a whole
+    organisation may name the organisation alone.
+    """
+
+    def __init__(self, ours: Collection[str]) -> None:
+        self._ours = frozenset(ours)
+
+    @override
+    def process(
+        self, *, req: BoltRequest, resp: BoltResponse, next: Callable[[], BoltResponse]
+    ) -> BoltResponse | None:
+        origin = (req.context.team_id, req.context.enterprise_id)
+        if not self._ours.isdisjoint(origin):
+            return next()
+        log.warning("refused a foreign request", workspace=origin[0], organisation=origin[1])
+        return BoltResponse(status=200, body=_FOREIGN if "command" in req.body else "")
 
 
 class Commands(Middleware):
@@ -90,6 +116,7 @@ def _event(body: Body, context: BoltContext, ack: Ack) -> None:
 def bolt_app(
     commands: Sequence[str],
     signing_secret: str | None,
+    ours: Collection[str],
     channel_changed: Callable[[str], None] = lambda _channel: None,
     bot_joined: Callable[[str, str], None] = lambda _channel, _event: None,
     home_opened: Callable[[HomeOpened], None] = lambda _opened: None,
@@ -97,7 +124,8 @@ def bolt_app(
     """Bolt that leaves what a request says with its Arrival, which the request's context holds.
 
     Without a signing secret it only takes Socket Mode payloads. `commands` are the slash names
-    that Slack may send, with or without their slash. `channel_changed` hears the ids of channels
+    that Slack may send, with or without their slash; `ours` the ids of our workspace and its
+    organisation, whose requests alone are answered. `channel_changed` hears the ids of channels
     that another company came into or left, `bot_joined` those that the bot was added to, with the
     id of the event; Slack tells them again if that raises. `home_opened` hears who opened their
     Home tab.
@@ -115,6 +143,7 @@ def bolt_app(
         attaching_conversation_kwargs_enabled=False,
         listener_executor=ThreadPoolExecutor(1, thread_name_prefix="bolt"),
     )
+    app.use(OnlyOurs(ours))
     app.use(Commands(commands))
     app.action(re.compile(""))(_button)
     app.view_submission(re.compile(""))(_form)

@@ -42,6 +42,7 @@ class Transport:
         app = bolt_app(
             commands,
             _signing_secret(secrets) if is_http else None,
+            {settings.workspace, settings.slack.organisation or settings.workspace},
             dispatcher.channel_changed,
             dispatcher.bot_joined,
             dispatcher.home_opened,

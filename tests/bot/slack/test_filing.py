@@ -21,7 +21,6 @@ CSV = AsFile("report.csv", "Ask for fewer days.")
 def incoming(delivery: str = "delivery-1", channel: str = "C0TEAMA") -> Incoming:
     return Incoming(
         kind="command",
-        workspace_id="T0QM",
         person="U0ALICE",
         channel=channel,
         thread_ts=None,
@@ -40,7 +39,7 @@ def incoming(delivery: str = "delivery-1", channel: str = "C0TEAMA") -> Incoming
 def answers(post: SenderRig, reply: Reply, *asked: Incoming) -> Iterator[Reply | None]:
     """What people read where a dispatcher says `reply`."""
     dispatcher = RecordingDispatcher(reply=lambda _: reply)
-    filing = Filing(dispatcher, post.database, Clock())
+    filing = Filing(dispatcher, post.database, Clock(), "T0QM")
     return map(filing.answer, asked or (incoming(),))
 
 
@@ -152,5 +151,5 @@ def test_what_cannot_be_kept_is_not_promised(post: SenderRig) -> None:
 def test_other_answers_are_left_alone(post: SenderRig, card: Card | None) -> None:
     reply = Reply(card=card)
     assert list(answers(post, reply)) == [reply]
-    silent = Filing(RecordingDispatcher(reply=lambda _: None), post.database, Clock())
+    silent = Filing(RecordingDispatcher(reply=lambda _: None), post.database, Clock(), "T0QM")
     assert silent.answer(incoming()) is None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import functools
 import socket
 import threading
@@ -16,6 +17,7 @@ from bot.slack.grammar.manifest import manifest
 from playground.clock import VirtualClock
 from playground.ledger import Ledger
 from playground.slack.app import Receive, Scope, Send, SlackApp
+from playground.slack.people import ORGANISATION, SISTER, User
 from playground.slack.shapes import Json
 from playground.slack.workspace import Workspace
 
@@ -35,6 +37,10 @@ def usual_manifest() -> Json:
     made = manifest(commands())
     made["oauth_config"]["scopes"]["bot"] += _MORE
     return made
+
+
+GRACE = "W0GRACE"
+"""A person of another workspace of the organisation."""
 
 
 class Served:
@@ -71,6 +77,21 @@ class Served:
     def until(self, predicate: Callable[[], T], timeout_seconds: float = PATIENCE_SECONDS) -> T:
         """Waits for something to become true in the workspace."""
         return self.act(self.workspace.until(predicate, timeout_seconds))
+
+    def grow_into_organisation(self) -> None:
+        """Installs the app to a whole organisation; Grace comes into #team-a from there."""
+        workspace, manifest = self.workspace, copy.deepcopy(usual_manifest())
+        manifest["settings"]["org_deploy_enabled"] = True
+        colleague = User(GRACE, "grace", "Grace Lindqvist", team_id=SISTER)
+        colleague.organisation = ORGANISATION
+
+        def grow() -> None:
+            workspace.install(manifest)
+            workspace.install_org_wide()
+            workspace.users[GRACE] = colleague
+            workspace.share_in_organisation("C0TEAMA", GRACE)
+
+        self.call(grow)
 
     def texts(self, user: str, channel: str) -> list[str]:
         """What a person sees in a channel, as plain text."""

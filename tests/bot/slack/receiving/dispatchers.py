@@ -21,6 +21,7 @@ from bot.slack.receiving.incoming import Incoming
 from bot.slack.receiving.transports import Transport
 from bot.slack.sending.budgets import Budgets
 from playground.slack.delivery import RequestUrls
+from playground.slack.people import ORGANISATION
 from tests.playground.slack.served import PATIENCE_SECONDS, Served
 
 T = TypeVar("T")
@@ -79,10 +80,15 @@ def settings_for(slack: Served, **more: object) -> Settings:
     return Settings.model_validate(
         {
             "workspace": "T0QM",
-            "slack": {"api_url": slack.api, **more},
+            "slack": {"api_url": slack.api, "organisation": organisation_of(slack), **more},
             "teams": {"team-a": team},
         }
     )
+
+
+def organisation_of(slack: Served) -> str | None:
+    """The organisation that the bot serves, if its app is installed to one."""
+    return ORGANISATION if slack.workspace.is_org_wide else None
 
 
 def secrets_of(slack: Served) -> Secrets:
@@ -97,7 +103,8 @@ def secrets_of(slack: Served) -> Secrets:
 
 
 def client_of(slack: Served) -> SlackClient:
-    return SlackClient(slack.workspace.credentials.bot_token, slack.api, "T0QM")
+    token = slack.workspace.credentials.bot_token
+    return SlackClient(token, slack.api, "T0QM", organisation_of(slack))
 
 
 def answers_of(slack: Served) -> Answers:

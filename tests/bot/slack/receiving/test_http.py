@@ -120,7 +120,7 @@ def test_more_than_it_can_do_is_refused(slack: Served, free_port: int) -> None:
     answers = answers_of(slack)
     secret = slack.workspace.credentials.signing_secret
     reception = RequestReceiver(
-        bolt_app(COMMANDS, secret), RecordingDispatcher(reply=answer), answers
+        bolt_app(COMMANDS, secret, {"T0QM"}), RecordingDispatcher(reply=answer), answers
     )
     threads = ThreadPoolExecutor(2)
     asgi = SlackHttp(threads, reception.answer, most=1)

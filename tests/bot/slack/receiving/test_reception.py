@@ -45,7 +45,7 @@ class EchoDispatcher:
 def reception(slack: Served) -> Iterator[RequestReceiver]:
     """Takes what sockets bring, which need no signature."""
     answers = answers_of(slack)
-    yield RequestReceiver(bolt_app(COMMANDS, None), EchoDispatcher(), answers)
+    yield RequestReceiver(bolt_app(COMMANDS, None, {"T0QM"}), EchoDispatcher(), answers)
     answers.stop()
 
 

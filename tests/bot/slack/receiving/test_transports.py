@@ -38,8 +38,8 @@ def test_a_command_is_answered_in_place(slack: Served, opened: Open) -> None:
     [incoming] = dispatcher.seen
     assert incoming.trigger_id is not None
     assert (incoming.kind, incoming.command, incoming.words) == ("command", "train", "list --all")
-    assert (incoming.workspace_id, incoming.person) == ("T0QM", "U0ALICE")
-    assert (incoming.channel, incoming.thread_ts) == ("C0TEAMA", None)
+    assert (incoming.person, incoming.channel) == ("U0ALICE", "C0TEAMA")
+    assert incoming.thread_ts is None
     assert incoming.delivery == incoming.trigger_id
     assert not incoming.doubted
     assert shown(slack) == ["You said 'list --all'."]
