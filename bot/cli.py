@@ -146,12 +146,14 @@ def migrate(path: Path) -> None:
 )
 @click.option("--prefix", default="", help="Prefix of every slash command: qm makes /qm-train.")
 @click.option("--url", default="", help="URL for Slack's requests, instead of Socket Mode.")
-def manifest(prefix: str, url: str) -> None:
+@click.option("--agent-view", is_flag=True, help="Add Slack's agent view (on paid plans only).")
+def manifest(prefix: str, url: str, *, agent_view: bool) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
     from bot.slack.grammar.manifest import manifest as build
 
-    document = build(commands(prefix), "http" if url else "socket", url)
+    registry = commands(prefix)
+    document = build(registry, "http" if url else "socket", url, agent_view=agent_view)
     click.echo(json.dumps(document, indent=2))
 
 
