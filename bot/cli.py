@@ -147,12 +147,19 @@ def migrate(path: Path) -> None:
 @click.option("--prefix", default="", help="Prefix of every slash command: qm makes /qm-train.")
 @click.option("--url", default="", help="URL for Slack's requests, instead of Socket Mode.")
 @click.option("--org-wide", is_flag=True, help="For a whole Enterprise Grid organisation.")
-def manifest(prefix: str, url: str, *, org_wide: bool) -> None:
+@click.option("--agent-view", is_flag=True, help="Add Slack's agent view (on paid plans only).")
+def manifest(prefix: str, url: str, *, org_wide: bool, agent_view: bool) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
     from bot.slack.grammar.manifest import manifest as build
 
-    document = build(commands(prefix), "http" if url else "socket", url, org_wide=org_wide)
+    document = build(
+        commands(prefix),
+        "http" if url else "socket",
+        url,
+        org_wide=org_wide,
+        agent_view=agent_view,
+    )
     click.echo(json.dumps(document, indent=2))
 
 

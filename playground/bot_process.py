@@ -78,11 +78,10 @@ class BotProcess:
             return f"runs as {self._process.pid}"
         return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
 
-    async def manifest(self, prefix: str) -> Json:
-        """The app manifest that the command line prints for this command prefix."""
-        named = ("--prefix", prefix) if prefix else ()
+    async def manifest(self, options: tuple[str, ...]) -> Json:
+        """The app manifest that the command line prints with these options."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "manifest", *named),
+            *(sys.executable, "-m", "bot", "manifest", *options),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             env={"PYTHONPATH": str(ROOT), **self.environment},

@@ -51,7 +51,7 @@ _OURS = (CONFIG, f"{KUBECONFIG}*", LOG, f"{DATABASE}*", "bot-*.log", "quartermas
 _RETRIES = (0.0, 0.5, 2.0)
 
 
-_MANIFESTS: dict[str, Json] = {}  # by command prefix
+_MANIFESTS: dict[tuple[str, ...], Json] = {}  # by the options of the command
 _LIVED_THROUGH, _LAST_MINUTES = timedelta(hours=1), timedelta(minutes=2)
 
 
@@ -136,10 +136,13 @@ class World:
 
     async def _manifest(self) -> Json:
         """What the bot's command line prints; asked once in a process, as it never differs."""
-        prefix = str(self.options.setup.settings.get("slack", {}).get("command_prefix", ""))
-        if prefix not in _MANIFESTS:
-            _MANIFESTS[prefix] = await self.bot.manifest(prefix)
-        return _MANIFESTS[prefix]
+        setup = self.options.setup
+        prefix = str(setup.settings.get("slack", {}).get("command_prefix", ""))
+        named = ("--prefix", prefix) if prefix else ()
+        options = (*named, *(("--agent-view",) if setup.agent_view else ()))
+        if options not in _MANIFESTS:
+            _MANIFESTS[options] = await self.bot.manifest(options)
+        return _MANIFESTS[options]
 
     def _fsx(self) -> Fsx:
         if self.bucket is None:

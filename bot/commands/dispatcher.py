@@ -14,6 +14,7 @@ from bot import deliveries
 from bot.clock import Clock
 from bot.commands.context import Context
 from bot.commands.forms import FindOptions, FormRequests
+from bot.commands.prompts import PromptRequests
 from bot.commands.questions import (
     Asked,
     Question,
@@ -76,6 +77,7 @@ class CommandDispatcher:
         objects: Mapping[str, FindObject],
         options: Mapping[type, FindOptions],
     ) -> None:
+        self._prompts = PromptRequests(registry, services.access)
         self._threads = ThreadCommands(registry, services.access, objects)
         self._forms = FormRequests(registry, self._entered, options)
         self._shortcuts = ShortcutRequests(registry, self._forms, self._threads, self._entered)
@@ -112,6 +114,8 @@ class CommandDispatcher:
         match incoming.kind:
             case "form-change" | "options":
                 return self._shown_in_form(incoming)
+            case "opened":
+                return self._database.read(partial(self._prompts.answer, incoming=incoming))
             case "shortcut":
                 with refusals_counted():
                     work = partial(self._shortcuts.answer, incoming=incoming)

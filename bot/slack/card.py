@@ -107,6 +107,14 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Prompt:
+    """A suggested message to the bot: who chooses it by its title sends it."""
+
+    title: str
+    message: str
+
+
+@dataclass(frozen=True)
 class Reply:
     """An answer that only the person who asked sees; with `for_all`, everyone in the channel.
 
@@ -114,7 +122,8 @@ class Reply:
     pool, and its own reply follows this one. A question did nothing yet, so that whoever says the
     same again is not asked whether they mean it. A `form` is opened in place of `lines`, which are
     shown where it cannot be. A refusal did nothing; that of a filled form has in `errors` a
-    sentence for each field that does not fit. `options` are what a field offers to choose.
+    sentence for each field that does not fit. `options` are what a field offers to choose,
+    `prompts` what the agent view suggests.
     """
 
     lines: tuple[Markup, ...] = ()
@@ -127,3 +136,4 @@ class Reply:
     is_refusal: bool = False
     errors: Mapping[str, str] = field(default_factory=dict)
     options: tuple[Option, ...] = ()
+    prompts: tuple[Prompt, ...] = ()

@@ -2,7 +2,7 @@
 
 import http
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +10,9 @@ from typing import Any
 
 from slack_sdk.webhook import WebhookClient
 
+from bot.errors import ChatError
+from bot.slack.card import Prompt
+from bot.slack.grammar.manifest import AGENT_SCOPE
 from bot.slack.web_api import (
     SERVER_ERROR,
     TIMEOUT_SECONDS,
@@ -118,10 +121,23 @@ class SlackClient:
 
     def scopes(self) -> frozenset[str]:
         """The scopes of the token."""
-        answer = self._api.call("auth.test")
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        given = headers.get("x-oauth-scopes", "").split(",")
-        return frozenset(scope.strip() for scope in given if scope.strip())
+        self._api.call("auth.test")
+        return self._api.scopes
+
+    def has_agent_view(self) -> bool:
+        """Whether the app has Slack's agent view, as its scopes say; False if they are unknown."""
+        if not self._api.scopes:
+            with suppress(ChatError):
+                self._api.call("auth.test")
+        return AGENT_SCOPE in self._api.scopes
+
+    def suggest_prompts(self, channel: str, prompts: Sequence[Prompt]) -> None:
+        """Shows these above the text box of a person's direct messages, in place of others."""
+        self._api.call(
+            "assistant.threads.setSuggestedPrompts",
+            channel_id=channel,
+            prompts=[{"title": each.title, "message": each.message} for each in prompts],
+        )
 
     def post(self, place: Destination, draft: Draft, *, mark: str) -> MessageRef:
         """Posts a message and returns its position; `find_by_metadata` finds it by its mark."""

@@ -50,9 +50,13 @@ _HINTS = {
 
 
 class WebApi:
-    """Slack's Web API as one token sees it; nothing is tried twice."""
+    """Slack's Web API as one token sees it; nothing is tried twice.
+
+    `scopes` are those of the token by Slack's last answer, none before the first one.
+    """
 
     def __init__(self, token: str, api_url: str) -> None:
+        self.scopes: frozenset[str] = frozenset()
         self._web = WebClient(
             token=token,
             base_url=api_url,
@@ -82,6 +86,7 @@ class WebApi:
             raise failure from error
         finally:
             metrics.CALL_SECONDS.labels(method).observe(time.monotonic() - began)
+        self.scopes = _scopes(answer) or self.scopes
         count(method, "ok")
         return answer
 
@@ -155,6 +160,12 @@ def _detail(answer: SlackResponse) -> str:
 def _retry_after(answer: SlackResponse) -> float:
     given = {name.lower(): value for name, value in answer.headers.items()}.get("retry-after", "")
     return float(given) if given.isdigit() else 30.0
+
+
+def _scopes(answer: SlackResponse) -> frozenset[str]:
+    given = {name.lower(): value for name, value in answer.headers.items()}
+    listed = given.get("x-oauth-scopes", "").split(",")
+    return frozenset(scope.strip() for scope in listed if scope.strip())
 
 
 def _never_sent(error: Exception) -> bool:

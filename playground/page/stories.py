@@ -136,9 +136,10 @@ class _Reader(Person):
         await super().mentions(channel, text, thread=thread)
 
     @override
-    async def writes(self, text: str) -> Message:
-        await self._comes(self.read.world.slack.im(self.id).id, "writes", text)
-        return await super().writes(text)
+    async def writes(self, text: str, *, thread: Card | None = None) -> Message:
+        where = thread.message.ts if thread else ""
+        await self._comes(self.read.world.slack.im(self.id).id, "writes", text, where)
+        return await super().writes(text, thread=thread)
 
     @override
     async def clicks(self, card: Card, label: str, *, confirming: Words | None = None) -> None:

@@ -8,6 +8,7 @@ from playground.slack.events import publish
 from playground.slack.mrkdwn import entities, typed
 from playground.slack.people import BOT_USER, SLACKBOT, Channel, Message
 from playground.slack.posting import Change, edit, post
+from playground.slack.shapes import Json
 from playground.slack.state import State
 from playground.slack.touching import TROUBLE
 from playground.slack.transcript import Kind
@@ -131,6 +132,21 @@ def open_home(state: State, user: str, tab: str) -> None:
     state.note(Kind.VIEW, user, f"opens the {tab.capitalize()} tab")
     told = inner if home is None else {**inner, "view": home.as_json()}
     publish(state, "app_home_opened", told)
+
+
+def prompts(state: State, user: str) -> list[Json]:
+    """What the agent view suggests to a person: what the bot set last, else by the manifest."""
+    if not state.app.has_agent_view:
+        raise PersonError("this app has no agent view")
+    return list(state.prompts.get(state.im(user).id, state.app.prompts))
+
+
+def choose(state: State, user: str, title: str) -> Message:
+    """Chooses a suggested prompt, which sends its message to the bot."""
+    offered = {each["title"]: each["message"] for each in prompts(state, user)}
+    if title not in offered:
+        raise PersonError(f"no prompt {title} is suggested; there is: {', '.join(offered)}")
+    return mention(state, user, state.im(user).id, offered[title], None)
 
 
 def present(state: State, user: str, channel: str) -> Channel:

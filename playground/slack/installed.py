@@ -23,6 +23,7 @@ _MOST_COMMANDS, _DESCRIPTION, _USAGE_HINT = 50, 2_000, 1_000
 _NAME, _SUMMARY = 35, 140
 _MOST_SHORTCUTS, _SHORTCUT = 10, {"name": 24, "callback_id": 255, "description": 150}
 _ABOUT_LEAST, _ABOUT_MOST = 174, 4_000
+_AGENT_SCOPE, _AGENT_DESCRIPTION, MOST_PROMPTS = "assistant:write", 300, 4
 
 
 class ManifestError(Exception):
@@ -41,6 +42,8 @@ class Installed:
     has_home: bool = False
     takes_messages: bool = False
     is_org_ready: bool = False
+    has_agent_view: bool = False
+    prompts: tuple[Json, ...] = ()  # those of the manifest
 
     def hears(self, event: str, granted: Collection[str]) -> bool:
         """Whether Slack sends the app this event, under the scopes it has now."""
@@ -68,6 +71,8 @@ def installed(manifest: Json) -> Installed:
         has_home=home.get("home_tab_enabled", False),
         takes_messages=takes and not home.get("messages_tab_read_only_enabled", False),
         is_org_ready=settings.get("org_deploy_enabled", False),
+        has_agent_view="agent_view" in features,
+        prompts=tuple(features.get("agent_view", {}).get("suggested_prompts", ())),
     )
 
 
@@ -96,6 +101,29 @@ def _faults(manifest: Json) -> Iterator[tuple[str, str]]:
             yield pointer, f"{event} requires the scope {needed}"
     yield from _command_faults(_slash(manifest), granted)
     yield from _shortcut_faults(manifest.get("features", {}).get("shortcuts", []), granted)
+    yield from _agent_faults(manifest.get("features", {}), granted)
+
+
+def _agent_faults(features: Json, granted: set[str]) -> Iterator[tuple[str, str]]:
+    agent, pointer = features.get("agent_view"), "/features/agent_view"
+    if (agent is None) == (_AGENT_SCOPE in granted):
+        yield pointer, f"goes with the scope {_AGENT_SCOPE}, and the scope with it"
+    if agent is None:
+        return
+    if len(agent.get("agent_description", "")) > _AGENT_DESCRIPTION:
+        yield f"{pointer}/agent_description", f"must have at most {_AGENT_DESCRIPTION} characters"
+    prompts = agent.get("suggested_prompts", [])
+    if len(prompts) > MOST_PROMPTS:
+        yield f"{pointer}/suggested_prompts", f"must have at most {MOST_PROMPTS} entries"
+    if not all(is_prompt(each) for each in prompts):
+        yield f"{pointer}/suggested_prompts", "must each have a title and a message"
+
+
+def is_prompt(given: object) -> bool:
+    """Whether it is a suggested prompt: a title and a message, and nothing else."""
+    if not isinstance(given, dict) or given.keys() != {"title", "message"}:
+        return False
+    return all(isinstance(each, str) and each for each in given.values())
 
 
 def _about_faults(about: Json) -> Iterator[tuple[str, str]]:

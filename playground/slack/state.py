@@ -80,6 +80,7 @@ class State:
         self.triggers = Triggers(monotonic)
         self.response_urls = ResponseUrls(monotonic)
         self.views = Views()
+        self.prompts: dict[str, tuple[Json, ...]] = {}  # of the agent view, by channel
         self.sockets = Sockets()
         self.courier = Courier(self.sockets, self.faults, self.credentials.signing_secret)
         self.courier.on_arrival = self.changed

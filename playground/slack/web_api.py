@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from playground.slack import (
+    methods_agent,
     methods_chat,
     methods_files,
     methods_reading,
@@ -24,6 +25,7 @@ METHODS: Mapping[str, Method] = {
     **methods_files.METHODS,
     **methods_reading.METHODS,
     **methods_views.METHODS,
+    **methods_agent.METHODS,
 }
 
 

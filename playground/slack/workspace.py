@@ -85,6 +85,14 @@ class Workspace(State):
         """A person opens the app's Home tab, or its tab `messages`, which is the same event."""
         acting.open_home(self, user, tab)
 
+    def prompts_of(self, user: str) -> list[Json]:
+        """The prompts that the agent view suggests to a person."""
+        return acting.prompts(self, user)
+
+    async def choose(self, user: str, title: str) -> Message:
+        """A person chooses a suggested prompt of the agent view; returns the message it sends."""
+        return acting.choose(self, user, title)
+
     async def again(self) -> str:
         """Slack delivers the last act of anyone to the bot once more; returns what it was."""
         return await acting.again(self)

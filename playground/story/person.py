@@ -123,17 +123,37 @@ class Person:
         where = thread.message.ts if thread else None
         await self.story.world.slack.mention(self.id, self.story.channel(channel), text, where)
 
-    async def writes(self, text: str) -> Message:
-        """Writes to the bot in a direct message."""
+    async def writes(self, text: str, *, thread: Card | None = None) -> Message:
+        """Writes to the bot in a direct message, or in the thread of one."""
         await self.story.bot_is_there()
-        slack = self.story.world.slack
-        return await slack.mention(self.id, slack.im(self.id).id, text)
+        slack, where = self.story.world.slack, thread.message.ts if thread else None
+        return await slack.mention(self.id, slack.im(self.id).id, text, where)
 
     async def opens_home(self) -> OpenHome:
         """Opens the Home tab of the bot."""
         await self.story.bot_is_there()
         await self.story.world.slack.open_home(self.id)
         return OpenHome(self.story, self.id)
+
+    async def is_suggested(self, *titles: str) -> None:
+        """Opens the direct messages with the bot, and waits until these prompts are there."""
+        await self.story.bot_is_there()
+        slack = self.story.world.slack
+        await slack.open_home(self.id, tab="messages")
+        shown: list[str] = []
+
+        def are_there() -> bool:
+            shown[:] = [each["title"] for each in slack.prompts_of(self.id)]
+            return shown == list(titles)
+
+        await self.story.until(
+            are_there, lambda: f"{self.name} is not suggested {list(titles)}, but {shown}"
+        )
+
+    async def chooses(self, title: str) -> Card:
+        """Chooses a suggested prompt; returns the message that it sends."""
+        await self.story.bot_is_there()
+        return Card(self.story, await self.story.world.slack.choose(self.id, title))
 
     async def uses(self, shortcut: str, card: Card | None = None) -> None:
         """Uses a shortcut of a card's menu, or of the menu beside the text box."""

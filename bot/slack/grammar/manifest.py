@@ -28,6 +28,9 @@ chat:write.public is not among them: a bot cannot read back its own posts in a c
 invited to, and an invitation is how a team says that it wants the bot.
 """
 
+AGENT_SCOPE = "assistant:write"
+"""The further scope of an app with Slack's agent view; it is granted with that alone."""
+
 _EVENTS = (
     "app_mention",
     "message.im",
@@ -52,6 +55,14 @@ _ABOUT = {
     ),
     "background_color": "#1f3a4d",
 }
+_AGENT = {
+    "agent_description": (
+        "Answers the commands of Quartermaster, such as train list and quota status, "
+        "without a language model."
+    ),
+    # Until the bot has set those of the person.
+    "suggested_prompts": [{"title": "What can I do here?", "message": "help"}],
+}
 
 
 def manifest(
@@ -60,17 +71,18 @@ def manifest(
     request_url: str = "",
     *,
     org_wide: bool = False,
+    agent_view: bool = False,
 ) -> dict[str, Any]:
     """The manifest; with transport http, Slack sends everything to `request_url`.
 
-    `org_wide` is for a whole Enterprise Grid organisation. LimitError where Slack would refuse it.
+    `org_wide` is for a whole Enterprise Grid organisation; `agent_view` adds Slack's agent view
+    and its scope. LimitError where Slack would refuse it.
     """
     if transport == "http" and not request_url:
         raise LimitError(
             "Over HTTP, Slack needs the URL of this bot.",
             "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
         )
-    url = {"url": request_url} if transport == "http" else {}
     requests = {"request_url": request_url} if transport == "http" else {}
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},
@@ -82,10 +94,11 @@ def manifest(
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "Quartermaster", "always_online": True},
-            "slash_commands": _slash_commands(registry, url),
+            "slash_commands": _slash_commands(registry, request_url if requests else ""),
             "shortcuts": [_shortcut(each) for each in registry.shortcuts.values()],
+            **({"agent_view": _AGENT} if agent_view else {}),
         },
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "oauth_config": {"scopes": {"bot": [*SCOPES, *([AGENT_SCOPE] if agent_view else [])]}},
         "settings": {
             "event_subscriptions": {**requests, "bot_events": list(_EVENTS)},
             "interactivity": {"is_enabled": True, **requests},
@@ -105,7 +118,8 @@ def _shortcut(shortcut: Shortcut) -> dict[str, Any]:
     }
 
 
-def _slash_commands(registry: Registry, url: dict[str, str]) -> list[dict[str, Any]]:
+def _slash_commands(registry: Registry, request_url: str) -> list[dict[str, Any]]:
+    url = {"url": request_url} if request_url else {}
     entries = [
         _umbrella(registry),
         *(_entry(registry, each) for each in registry.slash_commands.values()),

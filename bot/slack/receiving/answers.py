@@ -133,6 +133,22 @@ class Answers:
         with _logged():
             self._client.update_own_view(view_id, view)
 
+    def suggest(self, incoming: Incoming, answer: Answer, arrival: Arrival) -> None:
+        """Suggests the reply's prompts, to a person who opened their direct messages."""
+        self._follow(arrival, lambda: self._suggest(incoming, answer))
+
+    def _suggest(self, incoming: Incoming, answer: Answer) -> None:
+        if not self._client.has_agent_view():
+            return
+        reply = answer(incoming)
+        if reply is None or not reply.prompts:
+            return
+        try:
+            self._client.suggest_prompts(incoming.channel, reply.prompts)
+        except ChatError as error:
+            # Commands work without; the next opening suggests them again.
+            log.warning("prompts were not suggested", error=error.message)
+
     def update_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
         """Shows the reply's form in place of the one that was changed."""
         form = reply.form
@@ -202,8 +218,17 @@ class Answers:
             self._client.respond(incoming.response_url, draft, thread, for_all=for_all)
         elif _is_elsewhere(incoming):
             self._post(place, draft, incoming.delivery)
+        elif self._is_in_agent_view(incoming):
+            # Slack shows an ephemeral message only in threads that have replies already.
+            thread = incoming.thread_ts or incoming.message_ts
+            self._post(replace(place, thread_ts=thread), draft, incoming.delivery)
         else:
             self._client.post_ephemeral(place, incoming.person, draft)
+
+    def _is_in_agent_view(self, incoming: Incoming) -> bool:
+        """Whether it is a direct message to the bot, in an app with the agent view."""
+        is_direct = incoming.kind == "mention" and incoming.channel.startswith("D")
+        return is_direct and self._client.has_agent_view()
 
     def _post(self, place: Destination, draft: Draft, mark: str) -> None:
         """Posts within Slack's limit, against which cards in the same channel count too."""

@@ -46,10 +46,13 @@ class Incoming:
     `delivery` is what a second delivery of the same has in common (trigger or event id),
     `doubted` says that Slack itself calls this a repeated delivery. `message_ts` is the message
     that was clicked or that mentions us; `received` is a `time.monotonic()` moment. A click
-    `in_home` came from the person's Home tab; its channel are their direct messages.
+    `in_home` came from the person's Home tab; its channel are their direct messages. `opened` says
+    only that they opened these.
     """
 
-    kind: Literal["command", "button", "mention", "shortcut", "form", "form-change", "options"]
+    kind: Literal[
+        "command", "button", "mention", "shortcut", "form", "form-change", "options", "opened"
+    ]
     person: str
     channel: str
     thread_ts: str | None
@@ -229,6 +232,28 @@ def home_from(payload: Payload) -> HomeOpened | None:
     if event.get("tab") != "home":
         return None
     return HomeOpened(event["user"], event["channel"], is_blank="view" not in event)
+
+
+def opened_from(payload: Payload, arrival: Arrival) -> Incoming | None:
+    """That a person opened their direct messages with us; None for the other tabs of the app."""
+    event = payload["event"]
+    if event.get("tab") != "messages":
+        return None
+    return Incoming(
+        kind="opened",
+        person=event["user"],
+        channel=event["channel"],
+        thread_ts=None,
+        words="",
+        command="",
+        value="",
+        delivery=payload["event_id"],
+        trigger_id=None,
+        response_url=None,
+        message_ts=None,
+        received=arrival.received,
+        doubted=arrival.doubted,
+    )
 
 
 def is_our_arrival(payload: Payload) -> bool:

@@ -23,6 +23,7 @@ from bot.slack.receiving.incoming import (
     home_from,
     is_our_arrival,
     mention_from,
+    opened_from,
     options_from,
     shortcut_from,
 )
@@ -172,10 +173,12 @@ def _hear_of_channels(
 
 
 def _hear_of_homes(app: App, home_opened: Callable[[HomeOpened], None]) -> None:
-    def _opened(body: Body, ack: Ack) -> None:
+    def _opened(body: Body, context: BoltContext, ack: Ack) -> None:
         opened = home_from(body)
         if opened is not None:
             home_opened(opened)
+        arrival: Arrival = context[ARRIVAL]
+        arrival.incoming = opened_from(body, arrival)
         ack()
 
     app.event("app_home_opened")(_opened)

@@ -40,6 +40,9 @@ class RequestReceiver:
             arrival: Arrival = request.context[ARRIVAL]
             if arrival.incoming is None:
                 return response
+            if arrival.incoming.kind == "opened":
+                self._answers.suggest(arrival.incoming, self._dispatcher.answer, arrival)
+                return response
             return self._acknowledgement(arrival.incoming, arrival, response)
         except Exception:
             log.exception("a request failed unexpectedly")

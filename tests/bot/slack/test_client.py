@@ -7,6 +7,7 @@ import pytest
 
 from bot.errors import ChatError
 from bot.slack.client import Conversation, Destination, Draft, Identity, MessageRef, SlackClient
+from bot.slack.grammar.manifest import AGENT_SCOPE
 from playground.ledger import Fault
 from playground.slack.faults import Down
 from tests.bot.slack.receiving.dispatchers import client_of
@@ -31,6 +32,20 @@ def failure(client: SlackClient) -> ChatError:
 def test_the_client_knows_who_it_is(slack: Served, client: SlackClient) -> None:
     assert client.auth_test() == Identity("T0QM", "U0QM", "quartermaster")
     assert client.scopes() == slack.workspace.scopes
+
+
+def test_scopes_say_whether_there_is_an_agent_view(slack: Served, client: SlackClient) -> None:
+    assert not client.has_agent_view()
+    slack.workspace.scopes.add(AGENT_SCOPE)
+    assert not client.has_agent_view()
+    client.auth_test()
+    assert client.has_agent_view()
+
+
+def test_an_unknown_view_counts_as_none(slack: Served, client: SlackClient) -> None:
+    slack.workspace.scopes.add(AGENT_SCOPE)
+    slack.call(lambda: slack.workspace.go_down(Down.REFUSED))
+    assert not client.has_agent_view()
 
 
 def test_channels_say_whether_we_are_in(slack: Served, client: SlackClient) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from bot.errors import LimitError
 from bot.slack.grammar.declarations import Command
-from bot.slack.grammar.manifest import SCOPES, manifest
+from bot.slack.grammar.manifest import AGENT_SCOPE, SCOPES, manifest
 from bot.slack.grammar.registry import Registry
 from tests.bot.slack.grammar.commands import Right, declare_quota, declare_train
 from tests.bot.slack.grammar.test_declarations import answer
@@ -110,6 +110,15 @@ def test_both_tabs_are_subscribed_to_and_allowed() -> None:
     assert "app_home_opened" in made["settings"]["event_subscriptions"]["bot_events"]
     assert "message.im" in made["settings"]["event_subscriptions"]["bot_events"]
     assert "im:history" in made["oauth_config"]["scopes"]["bot"]
+
+
+def test_the_agent_view_adds_nothing_else() -> None:
+    usual, made = manifest(REGISTRY), manifest(REGISTRY, agent_view=True)
+    view = made["features"].pop("agent_view")
+    assert len(view["agent_description"]) <= 300
+    assert view["suggested_prompts"] == [{"title": "What can I do here?", "message": "help"}]
+    assert made["oauth_config"]["scopes"]["bot"].pop() == AGENT_SCOPE
+    assert made == usual
 
 
 def test_documentation_lists_every_scope_and_event() -> None:
