@@ -55,6 +55,11 @@ _ABOUT = {
     ),
     "background_color": "#1f3a4d",
 }
+_APP_HOME = {
+    "home_tab_enabled": True,
+    "messages_tab_enabled": True,
+    "messages_tab_read_only_enabled": False,
+}
 _AGENT = {
     "agent_description": (
         "Answers the commands of Quartermaster, such as train list and quota status, "
@@ -88,11 +93,7 @@ def manifest(
         "_metadata": {"major_version": 2, "minor_version": 1},
         "display_information": _ABOUT,
         "features": {
-            "app_home": {
-                "home_tab_enabled": True,
-                "messages_tab_enabled": True,
-                "messages_tab_read_only_enabled": False,
-            },
+            "app_home": _APP_HOME,
             "bot_user": {"display_name": "Quartermaster", "always_online": True},
             "slash_commands": _slash_commands(registry, request_url if requests else ""),
             "shortcuts": [_shortcut(each) for each in registry.shortcuts.values()],
