@@ -26,6 +26,7 @@ _LABEL = 75
 _VALUE = 2_000
 _ACTION = 250
 _CONFIRM_WEIGHT = 100 + 300 + 30 + 30
+_TABLE = 10_000
 _ROWS = 100
 _COLUMNS = 20
 _SCREEN = 10
@@ -150,7 +151,7 @@ def _table(card: Card, room: int) -> list[Rendered]:
         return []
     widest = max(min(_CELL, room // (3 * shown)), 1)
     cells = [[cut(cell.strip() or "-", widest) for cell in _padded(row, shown)] for row in rows]
-    kept = _rows_that_fit(cells, room - 80)
+    kept = _rows_that_fit(cells, min(room - 80, _TABLE))
     rest = [*note(len(cells) - len(kept), "row"), *note(columns - shown, "column")]
     is_long = len(kept) > 1 + _SCREEN
     made = _data_table(card.title, kept) if is_long else _block("table", rows=_texts(kept))

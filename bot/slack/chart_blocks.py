@@ -76,12 +76,13 @@ def _native(charts: Sequence[Chart], showing: Showing) -> frozenset[int]:
 
 
 def _is_native(chart: Chart) -> bool:
-    """Slack stacks no bars, draws no line across them, and knows no unknown value."""
+    """Slack stacks no bars, draws no line across them, and takes no unknown value or empty text."""
     if not isinstance(chart, Bars) or chart.is_stacked or chart.line is not None:
         return False
     names = {cut(each.name, _NAME) for each in chart.series}
     return (
-        0 < len(names) == len(chart.series) <= _SERIES
+        all((chart.title, chart.unit, *names, *chart.labels))
+        and 0 < len(names) == len(chart.series) <= _SERIES
         and 0 < len(chart.labels) <= _POINTS
         and len({cut(label, _NAME) for label in chart.labels}) == len(chart.labels)
         and all(value is not None for each in chart.series for value in each.values)

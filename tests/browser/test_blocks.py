@@ -94,5 +94,5 @@ def test_rich_text_reads_as_there(opened: Played) -> None:
     item = "<b>bold</b> &lt;i&gt;no&lt;/i&gt;"
     assert html == (
         f'<div>{item}</div><ol style="margin-inline-start: 0px;"><li>{item}</li>'
-        f"<li>{item}</li></ol><pre>a<br>b</pre>"
+        f'<li>{item}</li></ol><pre tabindex="0">a<br>b</pre>'
     )

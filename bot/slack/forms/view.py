@@ -7,7 +7,7 @@ import msgspec
 
 from bot.slack.forms.form import Field, FieldKind, Form, Option
 from bot.slack.markup import Markup
-from bot.slack.shortening import cut
+from bot.slack.shortening import cut, cut_markup, first_that_fit
 
 CALLBACK = "form"
 _ACTION = "value"
@@ -17,18 +17,21 @@ _PLACEHOLDER = 150
 _OPTION = 75
 _VALUE = 150
 _OPTIONS = 100
+_BOXES = 10
 _LONGEST = 3_000
 _SECTION = 3_000
 _BLOCKS = 100
+# What the lines above or below the fields may take, so that the view stays below 250 kB.
+_LINES = 12_000
 
 View = dict[str, Any]
 
 
 def view_of(form: Form) -> View:
-    """The view; fields beyond Slack's 100 blocks are left out."""
-    lines = [_section(line) for line in form.lines]
-    foreseen = [_section(line) for line in form.foreseen]
-    fields = [_input(each) for each in form.fields][: _BLOCKS - len(lines) - len(foreseen)]
+    """The view; of Slack's 100 blocks fields come first, then the lines for which there is room."""
+    fields = [_input(each) for each in form.fields[:_BLOCKS]]
+    lines = _sections(form.lines, _BLOCKS - len(fields))
+    foreseen = _sections(form.foreseen, _BLOCKS - len(fields) - len(lines))
     return {
         "type": "modal",
         "callback_id": CALLBACK,
@@ -56,13 +59,13 @@ def notice_of(title: str, lines: Sequence[Markup]) -> View:
         "type": "modal",
         "title": _plain(title, _TITLE),
         "close": _plain("Close", _SUBMIT),
-        "blocks": [_section(line) for line in lines][:_BLOCKS],
+        "blocks": _sections(lines, _BLOCKS),
     }
 
 
 def options_of(options: Sequence[Option]) -> list[View]:
     """The options of a search as Slack takes them; those that are too long for it are left out."""
-    fit = [each for each in options if len(each.value) <= _VALUE]
+    fit = [each for each in options if _is_option(each.value)]
     return [_choice(each.value, each.shown) for each in fit[:_OPTIONS]]
 
 
@@ -104,12 +107,13 @@ def _text(field: Field) -> View:
 
 
 def _select(field: Field) -> View:
+    offered = list(filter(_is_option, field.options))[:_OPTIONS]
     element: View = {
         "type": "static_select",
         "action_id": _ACTION,
-        "options": [_option(each) for each in field.options[:_OPTIONS]],
+        "options": [_option(each) for each in offered],
     }
-    if field.initial in field.options:
+    if field.initial in offered:
         element["initial_option"] = _option(field.initial)
     return element
 
@@ -122,7 +126,8 @@ def _search(field: Field) -> View:
         "min_query_length": 0,
         "placeholder": _plain(f"Choose or type, for example {field.example}", _PLACEHOLDER),
     }
-    chosen = [_option(each) for each in field.initial.splitlines() if len(each) <= _VALUE]
+    wanted = dict.fromkeys(filter(_is_option, field.initial.splitlines()))
+    chosen = [_option(each) for each in wanted][:_OPTIONS]
     if chosen:
         element |= {"initial_options": chosen} if several else {"initial_option": chosen[0]}
     return element
@@ -130,11 +135,12 @@ def _search(field: Field) -> View:
 
 def _boxes(field: Field) -> View:
     wanted = field.initial.splitlines()
-    chosen = [_option(each) for each in field.options if each in wanted]
+    offered = list(filter(_is_option, field.options))[:_BOXES]
+    chosen = [_option(each) for each in offered if each in wanted]
     element: View = {
         "type": "checkboxes",
         "action_id": _ACTION,
-        "options": [_option(each) for each in field.options[:10]],
+        "options": [_option(each) for each in offered],
     }
     return {**element, "initial_options": chosen} if chosen else element
 
@@ -150,6 +156,11 @@ _ELEMENTS = {
 }
 
 
+def _is_option(value: str) -> bool:
+    """Whether Slack takes it: cut, it would mean something else."""
+    return bool(value.strip()) and len(value) <= _VALUE
+
+
 def _option(word: str) -> View:
     return _choice(word, word)
 
@@ -162,5 +173,8 @@ def _plain(text: str, most: int) -> View:
     return {"type": "plain_text", "text": cut(text, most)}
 
 
-def _section(text: str) -> View:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": cut(text, _SECTION)}}
+def _sections(lines: Sequence[Markup], most: int) -> list[View]:
+    """A block for each line that says something, at most so many."""
+    said = [cut_markup(line, _SECTION) for line in lines if line.strip()]
+    shown = first_that_fit(said, _LINES, "line")[:most]
+    return [{"type": "section", "text": {"type": "mrkdwn", "text": line}} for line in shown]

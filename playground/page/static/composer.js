@@ -9,13 +9,16 @@ export class Composer {
     this.place = place;
     this.listId = uniqueId();
     this.drafts = new Map();
-    this.list = h("ul", { class: "suggestions", id: this.listId, role: "listbox", hidden: true });
+    this.list = h("ul", {
+      class: "suggestions", id: this.listId, role: "listbox", "aria-label": "Suggestions", tabindex: "0", hidden: true,
+      onblur: () => this.close(),
+    });
     this.area = h("textarea", {
-      rows: 1, class: "write", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false",
+      rows: 1, class: "write", "aria-autocomplete": "list", "aria-haspopup": "listbox",
       "aria-controls": this.listId,
       oninput: () => { this.grow(); this.suggest(); },
       onkeydown: (event) => this.pressed(event),
-      onblur: () => setTimeout(() => this.close(), 150),
+      onblur: () => setTimeout(() => { if (document.activeElement !== this.list) this.close(); }, 150),
     });
     this.note = h("div", { class: "soft note" });
     this.send = h("button", { class: "button primary", onclick: () => this.sends() }, "Send");
@@ -97,7 +100,6 @@ export class Composer {
       onpointerdown: (event) => { event.preventDefault(); this.take(at); },
     }, h("b", {}, each.label), h("span", { class: "soft" }, each.hint), each.about && h("div", { class: "soft about" }, each.about))));
     this.list.hidden = false;
-    this.area.setAttribute("aria-expanded", "true");
     this.choose(0);
   }
 
@@ -121,7 +123,6 @@ export class Composer {
   close() {
     this.list.hidden = true;
     this.found = [];
-    this.area.setAttribute("aria-expanded", "false");
     this.area.removeAttribute("aria-activedescendant");
   }
 

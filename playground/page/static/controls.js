@@ -138,7 +138,7 @@ function searched(many) {
   return (element, id, search) => {
     const known = [element.initial_option ?? [], element.initial_options ?? []].flat().map(choice);
     const chosen = new Map(); // value -> label
-    const list = h("ul", { class: "found", role: "listbox", id: uniqueId(), hidden: true });
+    const list = h("ul", { class: "found", role: "listbox", "aria-label": "Found", id: uniqueId(), hidden: true });
     const picks = h("span", { class: "row" });
     const input = h("input", {
       type: "text", id, role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id,

@@ -12,6 +12,11 @@ export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
+/** Text in fixed width; keys reach it, because it scrolls where it is long. */
+export function fixed(...children) {
+  return h("pre", { tabindex: "0" }, ...children);
+}
+
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;

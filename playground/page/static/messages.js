@@ -4,7 +4,7 @@
 
 import { blocks } from "./blocks.js";
 import { dayName, dayOf, fullTime, momentOf, timeOf } from "./dates.js";
-import { h, swap } from "./dom.js";
+import { fixed, h, swap } from "./dom.js";
 import { fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
 import { emoji, mrkdwn } from "./text.js";
 
@@ -213,7 +213,7 @@ function file(each) {
     return h("figure", {}, h("figcaption", {}, each.title || each.name, " ", link),
       h("img", { class: "picture large", src: fileUrl(each.id), alt: each.title || each.name, loading: "lazy" }));
   }
-  const inside = h("pre", {}, "…");
+  const inside = fixed("…");
   return h("details", {
     class: "file",
     ontoggle: async (event) => {

@@ -1,6 +1,6 @@
 // Rich text as nodes.
 
-import { h } from "./dom.js";
+import { fixed, h } from "./dom.js";
 import { date, emoji, link, mention } from "./text.js";
 
 /** The parts of a rich_text block. */
@@ -10,7 +10,7 @@ export function richText(block) {
 
 const PARTS = {
   rich_text_section: (part) => h("div", {}, part.elements.map(inline)),
-  rich_text_preformatted: (part) => h("pre", {}, part.elements.map(inline)),
+  rich_text_preformatted: (part) => fixed(part.elements.map(inline)),
   rich_text_quote: (part) => h("blockquote", {}, part.elements.map(inline)),
   rich_text_list: (part) => {
     const list = h(part.style === "ordered" ? "ol" : "ul", { start: part.offset ? part.offset + 1 : null },

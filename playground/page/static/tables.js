@@ -9,7 +9,7 @@ const PAGE_SIZE = 5;
 export function table(block) {
   const [header, ...rows] = block.rows;
   const aligns = (block.column_settings ?? []).map((each) => each?.align);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table" },
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" },
     h("table", {},
       h("thead", {}, h("tr", {}, header.map((cell, at) => h("th", { scope: "col", class: align(cell, aligns[at]) }, shown(cell))))),
       h("tbody", {}, rows.map((row) => row_(row, aligns)))));
@@ -47,7 +47,7 @@ export function dataTable(block) {
     const page = ordered.slice(first, first + size);
     const last = first + page.length;
     refill(root,
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": block.caption },
+      h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": block.caption },
         h("table", {},
           h("caption", {}, block.caption),
           h("thead", {}, h("tr", {}, header.map((cell, at) => h("th", {

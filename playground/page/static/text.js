@@ -1,6 +1,6 @@
 // Slack's text (mrkdwn, markdown, plain) as nodes. Nothing of it is ever read as HTML.
 
-import { h } from "./dom.js";
+import { fixed, h } from "./dom.js";
 import { fullTime, written } from "./dates.js";
 import { nameOf, store } from "./store.js";
 
@@ -26,7 +26,7 @@ export function plain(text) {
 /** Mrkdwn: bold, italic, struck, code, quotes, links, mentions, dates, emoji. */
 export function mrkdwn(text) {
   const parts = text.split(/```\n?([\s\S]*?)\n?```/);
-  return parts.flatMap((part, at) => (at % 2 ? [h("pre", {}, unescaped(part))] : paragraphs(part)));
+  return parts.flatMap((part, at) => (at % 2 ? [fixed(unescaped(part))] : paragraphs(part)));
 }
 
 /** Markdown, as far as a markdown block needs it. */

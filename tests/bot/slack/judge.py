@@ -66,6 +66,7 @@ def _button(element: dict[str, Any]) -> Button:
         _text(element["text"]),
         action_id=element["action_id"],
         value=element.get("value"),
+        url=element.get("url"),
         style=element.get("style"),
         confirm=_confirm(confirm) if confirm else None,
     )
