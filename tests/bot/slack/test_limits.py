@@ -13,7 +13,7 @@ from bot.slack.forms.form import Field, FieldKind, Form, FormPlace, Option
 from bot.slack.forms.view import notice_of, options_of, view_of
 from bot.slack.grammar.declarations import Command, Verb
 from bot.slack.grammar.filling import FormFacts, fields_of, initials_of
-from bot.slack.home.page import FormButton, HomePage
+from bot.slack.home.page import FormButton, HomeItem, HomePage, HomeSection
 from bot.slack.home.view import home_view
 from bot.slack.markup import Markup, sentence
 from bot.slack.text import reply_text, text_of
@@ -58,6 +58,7 @@ def test_any_reply_stays_within_slacks_limits(reply: Reply) -> None:
 
 @patient
 @given(pages)
+@example(HomePage((HomeSection("Runs", items=(HomeItem((Markup("a"),)),) * 150),)))
 def test_any_home_stays_within_slacks_limits(page: HomePage) -> None:
     assert view_faults(home_view(page, "D0ALICE", (AT, UNTIL), opens)) == []
 
@@ -110,5 +111,6 @@ def test_any_notice_stays_within_slacks_limits(lines: tuple[Markup, ...]) -> Non
 @patient
 @given(many(st.builds(Option, texts, texts), 150))
 @example((Option(""),))
+@example((Option("a" * 151),))
 def test_any_options_stay_within_slacks_limits(options: tuple[Option, ...]) -> None:
     assert option_faults(options_of(options)) == []
