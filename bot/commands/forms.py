@@ -8,7 +8,7 @@ from bot.commands.context import Context
 from bot.commands.questions import refuse_typed_secrets
 from bot.commands.repeating import with_form_button
 from bot.database.database import Session
-from bot.errors import UsageError, UserError
+from bot.errors import LimitError, UsageError, UserError
 from bot.slack.card import Reply
 from bot.slack.forms.form import FieldsError, Form, FormPlace, Option
 from bot.slack.grammar.declarations import Command, Verb
@@ -66,7 +66,10 @@ class FormRequests:
         lines = tuple(sentence(line) for line in (error.message, error.hint) if line)
         if incoming.trigger_id is None:
             return with_form_button(Reply(lines, is_question=True), incoming, now)
-        form = self.made(incoming, context, error.command, error.verb, error.typed)
+        try:
+            form = self.made(incoming, context, error.command, error.verb, error.typed)
+        except LimitError as limit:
+            return Reply((*lines, sentence(limit.message)))
         return Reply(lines, form=form, is_question=True)
 
     def made(
@@ -77,12 +80,22 @@ class FormRequests:
         verb: Verb,
         typed: Mapping[str, Sequence[str]],
     ) -> Form:
-        """The form of a verb as it is opened, with what was typed."""
+        """The form of a verb as it is opened, with what was typed; LimitError if that is too long.
+
+        Cut, it would be another command.
+        """
         place = FormPlace(command.name, verb.name, incoming.channel, incoming.thread_ts)
         first = {name: "\n".join(words) for name, words in typed.items()}
         applying = _applying(FormState(context, command, verb, place, first))
         texts = initials_of(verb, typed, applying)
-        return self._form(FormState(context, command, verb, place, texts))
+        form = self._form(FormState(context, command, verb, place, texts))
+        for field in form.fields:
+            if not field.is_whole:
+                raise LimitError(
+                    f"What {field.label} holds is too long for a form.",
+                    "Send the whole command, with all that it needs.",
+                )
+        return form
 
     def changed(self, session: Session, incoming: Incoming) -> Reply:
         """The form as it is after a change of one of its fields."""

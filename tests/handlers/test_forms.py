@@ -101,6 +101,24 @@ def test_no_form_opens_with_a_secret(client: CommandClient, typed: str) -> None:
     assert "looks like a secret" in as_text(reply).splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    ("typed", "label"),
+    [
+        ("-- python t.py " + "x" * 3_000, "Command"),
+        (f"--pvc imagenet:/mnt/{'x' * 150} -- python t.py", "PVC"),
+    ],
+)
+def test_no_form_opens_with_less_than_typed(client: CommandClient, typed: str, label: str) -> None:
+    incoming = client.incoming(ALICE, TEAM_A, command="train", words=f"submit {typed}")
+    reply = answer(client, incoming)
+    assert reply.form is None
+    first, *_, last = as_text(reply).splitlines()
+    assert (first, last) == (
+        "`NAME` is missing.",
+        f"What {label} holds is too long for a form.",
+    )
+
+
 def test_no_changed_form_shows_a_secret(client: CommandClient) -> None:
     form = opened(client, "/train submit")
     secret = RUN | {"command": "python t.py --password 7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3"}

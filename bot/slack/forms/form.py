@@ -12,6 +12,11 @@ from bot.slack.markup import Markup
 MORE = "more-options"
 """The field for options that have none of their own, written as in a command."""
 
+LONGEST_TEXT = 3_000
+LONGEST_OPTION = 150
+MOST_OPTIONS = 100
+"""Slack's limits for what a field holds: characters of text and of an option, and options."""
+
 
 class FieldKind(StrEnum):
     """How a field is filled in: a line, several lines, one or more of the options, or a tick.
@@ -57,6 +62,20 @@ class Field:
     initial: str = ""
     is_optional: bool = True
     is_watched: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the form can show all of `initial`: Slack takes no longer text or option."""
+        match self.kind:
+            case FieldKind.LINE | FieldKind.LINES:
+                return len(self.initial) <= LONGEST_TEXT
+            case FieldKind.SEARCH | FieldKind.SEARCHES:
+                values = self.initial.splitlines()
+                return len(values) <= MOST_OPTIONS and all(
+                    len(each) <= LONGEST_OPTION for each in values
+                )
+            case _:
+                return True
 
 
 class FormPlace(msgspec.Struct, frozen=True):

@@ -5,7 +5,15 @@ from typing import Any
 
 import msgspec
 
-from bot.slack.forms.form import Field, FieldKind, Form, Option
+from bot.slack.forms.form import (
+    LONGEST_OPTION,
+    LONGEST_TEXT,
+    MOST_OPTIONS,
+    Field,
+    FieldKind,
+    Form,
+    Option,
+)
 from bot.slack.markup import Markup
 from bot.slack.shortening import cut, cut_markup, first_that_fit
 
@@ -15,10 +23,7 @@ _TITLE = _SUBMIT = 24
 _LABEL = _HINT = 2_000
 _PLACEHOLDER = 150
 _OPTION = 75
-_VALUE = 150
-_OPTIONS = 100
 _BOXES = 10
-_LONGEST = 3_000
 _SECTION = 3_000
 _BLOCKS = 100
 # What the lines above or below the fields may take, so that the view stays below 250 kB.
@@ -66,7 +71,7 @@ def notice_of(title: str, lines: Sequence[Markup]) -> View:
 def options_of(options: Sequence[Option]) -> list[View]:
     """The options of a search as Slack takes them; those that are too long for it are left out."""
     fit = [each for each in options if _is_option(each.value)]
-    return [_choice(each.value, each.shown) for each in fit[:_OPTIONS]]
+    return [_choice(each.value, each.shown) for each in fit[:MOST_OPTIONS]]
 
 
 def _texts(element: Mapping[str, Any]) -> list[str]:
@@ -94,20 +99,20 @@ def _text(field: Field) -> View:
     element: View = {
         "type": "plain_text_input",
         "action_id": _ACTION,
-        "max_length": _LONGEST,
+        "max_length": LONGEST_TEXT,
         "multiline": field.kind is FieldKind.LINES,
     }
     if field.example:
         element["placeholder"] = _plain(f"For example {field.example}", _PLACEHOLDER)
     if field.initial:
-        element["initial_value"] = field.initial[:_LONGEST]
+        element["initial_value"] = field.initial[:LONGEST_TEXT]
     if field.is_watched:
         element["dispatch_action_config"] = {"trigger_actions_on": ["on_character_entered"]}
     return element
 
 
 def _select(field: Field) -> View:
-    offered = list(filter(_is_option, field.options))[:_OPTIONS]
+    offered = list(filter(_is_option, field.options))[:MOST_OPTIONS]
     element: View = {
         "type": "static_select",
         "action_id": _ACTION,
@@ -127,7 +132,7 @@ def _search(field: Field) -> View:
         "placeholder": _plain(f"Choose or type, for example {field.example}", _PLACEHOLDER),
     }
     wanted = dict.fromkeys(filter(_is_option, field.initial.splitlines()))
-    chosen = [_option(each) for each in wanted][:_OPTIONS]
+    chosen = [_option(each) for each in wanted][:MOST_OPTIONS]
     if chosen:
         element |= {"initial_options": chosen} if several else {"initial_option": chosen[0]}
     return element
@@ -158,7 +163,7 @@ _ELEMENTS = {
 
 def _is_option(value: str) -> bool:
     """Whether Slack takes it: cut, it would mean something else."""
-    return bool(value.strip()) and len(value) <= _VALUE
+    return bool(value.strip()) and len(value) <= LONGEST_OPTION
 
 
 def _option(word: str) -> View:
