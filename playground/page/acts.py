@@ -88,6 +88,15 @@ async def _close(slack: Workspace, user: str, body: Json) -> Json:
     return {}
 
 
+async def _shortcut(slack: Workspace, user: str, body: Json) -> Json:
+    """Uses a shortcut of the app: of a message, or of the menu beside the text box."""
+    where = _where(slack, body) if "message" in body else None
+    if isinstance(where, View):
+        raise WebError("a form has no shortcuts")
+    await slack.shortcut(user, text(body, "name"), where)
+    return {}
+
+
 async def _home(slack: Workspace, user: str, _body: Json) -> Json:
     await slack.open_home(user)
     return {}
@@ -111,6 +120,7 @@ _ACTS: Mapping[str, Act] = {
     "change": _change,
     "search": _search,
     "close": _close,
+    "shortcut": _shortcut,
     "home": _home,
     "invite": _invite,
 }

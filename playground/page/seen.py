@@ -88,6 +88,10 @@ class Seen:
                 }
                 for each in (commands if is_ours else ())
             ],
+            "shortcuts": [
+                {"name": each["name"], "kind": each["type"]}
+                for each in (slack.app.shortcuts.values() if is_ours else ())
+            ],
             "emoji": {name: list(sign) for name, sign in EMOJI.items()},
         }
 

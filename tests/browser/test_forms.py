@@ -1,5 +1,6 @@
 """Forms in a browser: fields, errors beside them, stacks, and dialogs that ask first."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,6 +64,8 @@ class Bot:
         self.values: list[Json] = []
         self.clicks: list[str] = []
         self.closed: list[str] = []
+        self.shortcuts: list[tuple[str, str | None]] = []
+        app.shortcut(re.compile(""))(self._shortcut)
         app.command("/train")(self._train)
         app.view("run")(self._run)
         app.view_closed("run")(self._closed)
@@ -85,6 +88,11 @@ class Bot:
             ack(response_action="push", view=above)
         else:
             ack()
+
+    def _shortcut(self, ack: Ack, body: Json) -> None:
+        ack()
+        self.shortcuts.append((body["callback_id"], body.get("message", {}).get("ts")))
+        self._changed()
 
     def _changed(self) -> None:
         """Wakes tests that wait for what the bot was sent."""
@@ -260,3 +268,16 @@ def test_menus_are_used_by_keys(opened: Played, bot: Bot) -> None:
     tab.press("ArrowDown")
     tab.press("Enter")
     opened.slack.until(lambda: bot.clicks == ["evict"])
+
+
+def test_shortcuts_are_in_both_menus(opened: Played, bot: Bot) -> None:
+    tab = opened.tab
+    tab.click(".composer [aria-label='Shortcuts']")
+    tab.click(".menu button", "Submit training")
+    opened.slack.until(lambda: bot.shortcuts == [("submit-training", None)])
+    card = Message(TEAM_A, "", BOT_USER, "a card")
+    opened.slack.call(lambda: post(opened.world.slack, card))
+    tab.until(f"document.querySelector('[data-ts=\"{card.ts}\"]')")
+    tab.click(f"[data-ts='{card.ts}'] [aria-label='More actions of this message']")
+    tab.click(".menu button", "Stop run")
+    opened.slack.until(lambda: bot.shortcuts[1:] == [("stop-run", card.ts)])

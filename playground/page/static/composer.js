@@ -1,6 +1,6 @@
 // Where people write: slash commands with their hints, mentions, and messages.
 
-import { h, toast, uniqueId } from "./dom.js";
+import { h, openMenu, toast, uniqueId } from "./dom.js";
 import { act, channelOf, store } from "./store.js";
 
 /** A field for messages to a place ({channel, thread}); it empties itself when they are sent. */
@@ -21,9 +21,14 @@ export class Composer {
       onblur: () => setTimeout(() => { if (document.activeElement !== this.list) this.close(); }, 150),
     });
     this.note = h("div", { class: "soft note" });
+    this.plus = h("button", {
+      class: "icon plus", "aria-label": "Shortcuts", "aria-haspopup": "menu", "aria-expanded": "false", hidden: true,
+      onclick: () => openMenu(this.plus, shortcuts("global").map((name) =>
+        [name, () => act("shortcut", { name }).catch((error) => toast(error.message))])),
+    }, "+");
     this.send = h("button", { class: "button primary", onclick: () => this.sends() }, "Send");
     this.root = h("div", { class: "composer" }, this.list,
-      h("div", { class: "box" }, this.area, this.send), this.note);
+      h("div", { class: "box" }, this.plus, this.area, this.send), this.note);
   }
 
   /** Shows the draft of another place. */
@@ -39,6 +44,7 @@ export class Composer {
     }
     const there = channelOf(channel);
     const app = store.workspace?.app;
+    this.plus.hidden = Boolean(thread) || !shortcuts("global").length;
     const isClosed = there?.is_archived || (there?.is_direct && !app?.takes_messages);
     const where = there?.is_direct ? app?.name : `#${there?.name ?? ""}`;
     this.area.disabled = this.send.disabled = Boolean(isClosed) || !there;
@@ -145,6 +151,11 @@ export class Composer {
       this.sends();
     }
   }
+}
+
+/** The names of the app's shortcuts in one of Slack's menus. */
+export function shortcuts(kind) {
+  return (store.workspace?.shortcuts ?? []).filter((each) => each.kind === kind).map((each) => each.name);
 }
 
 function commands(start) {

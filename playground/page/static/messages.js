@@ -4,8 +4,9 @@
 
 import { blocks } from "./blocks.js";
 import { dayName, dayOf, fullTime, momentOf, timeOf } from "./dates.js";
-import { fixed, h, swap } from "./dom.js";
-import { fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
+import { shortcuts } from "./composer.js";
+import { fixed, h, openMenu, swap, toast } from "./dom.js";
+import { act, fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
 import { emoji, mrkdwn } from "./text.js";
 
 const AT_ONCE = 40, WHILE_IDLE = 200, TOGETHER_SECONDS = 300, NEAR_END = 60;
@@ -135,11 +136,20 @@ export class MessageList {
   }
 
   tools(message) {
-    if (this.thread || message.only) return null;
-    return h("div", { class: "tools" }, h("button", {
-      class: "icon", "aria-label": "Reply in thread", "data-key": `reply ${message.ts}`,
-      onclick: () => this.onThread(message.thread ?? message.ts),
-    }, "Reply"));
+    if (message.only || message.deleted) return null;
+    const names = shortcuts("message");
+    const use = (name) => act("shortcut", { name, channel: this.channel, message: message.ts })
+      .catch((error) => toast(error.message));
+    return h("div", { class: "tools" },
+      !this.thread && h("button", {
+        class: "icon", "aria-label": "Reply in thread", "data-key": `reply ${message.ts}`,
+        onclick: () => this.onThread(message.thread ?? message.ts),
+      }, "Reply"),
+      names.length > 0 && h("button", {
+        class: "icon", "aria-label": "More actions of this message", "aria-haspopup": "menu", "aria-expanded": "false",
+        "data-key": `more ${message.ts}`,
+        onclick: (event) => openMenu(event.currentTarget, names.map((name) => [name, () => use(name)])),
+      }, "⋯"));
   }
 
   read(messages) {
