@@ -39,6 +39,7 @@ from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
 from handlers.options import OPTIONS
 from handlers.shortcuts import SHORTCUTS
+from handlers.steps import STEPS
 from handlers.threads import OBJECTS
 from jobs.declared import JOBS
 from jobs.timetable import Timetable
@@ -55,7 +56,7 @@ def version() -> str:
 def commands(prefix: str = "") -> Registry:
     """Every declared command, under the names that `prefix` gives them: qm for /qm-train."""
     lead = f"{prefix.rstrip('-')}-" if prefix else ""
-    return Registry(COMMANDS, prefix=lead, shortcuts=SHORTCUTS)
+    return Registry(COMMANDS, prefix=lead, shortcuts=SHORTCUTS, steps=STEPS)
 
 
 def migrate(path: Path) -> None:

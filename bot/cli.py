@@ -148,7 +148,10 @@ def migrate(path: Path) -> None:
 @click.option("--url", default="", help="URL for Slack's requests, instead of Socket Mode.")
 @click.option("--org-wide", is_flag=True, help="For a whole Enterprise Grid organisation.")
 @click.option("--agent-view", is_flag=True, help="Add Slack's agent view (on paid plans only).")
-def manifest(prefix: str, url: str, *, org_wide: bool, agent_view: bool) -> None:
+@click.option("--workflow-step", is_flag=True, help="Add a step to Slack's Workflow Builder.")
+def manifest(
+    prefix: str, url: str, *, org_wide: bool, agent_view: bool, workflow_step: bool
+) -> None:
     """Print the Slack app manifest for the declared commands, as JSON."""
     from bot.app import commands
     from bot.slack.grammar.manifest import manifest as build
@@ -159,6 +162,7 @@ def manifest(prefix: str, url: str, *, org_wide: bool, agent_view: bool) -> None
         url,
         org_wide=org_wide,
         agent_view=agent_view,
+        workflow_steps=workflow_step,
     )
     click.echo(json.dumps(document, indent=2))
 

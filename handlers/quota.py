@@ -11,6 +11,7 @@ from bot.people.access import Right
 from bot.quotas.overrides.effect import Effect
 from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.replies import Past, history_card, status_card
+from bot.quotas.steps.notices import DECLINE, REQUEST
 from bot.quotas.tables import Override
 from bot.quotas.wording import change, title
 from bot.quotas.wording import number as row_number
@@ -212,6 +213,26 @@ def rewrite(ctx: Context, value: str) -> Reply:
     taken = ctx.quotas.take_over(ctx.session, value, ctx.caller, ctx.now, theirs=False)
     kind = ctx.quotas.words(taken.cluster).queue
     return Reply((plain(f"Setting {kind} {taken.queue} back to the expected value."),))
+
+
+def _of_step(ctx: Context, step_id: str) -> str:
+    return ctx.services.quotas.steps.get(ctx.session, step_id).team
+
+
+@quota.button(REQUEST, right=Right.QUOTA_REQUEST, team=_of_step)
+def click_step(ctx: Context, step_id: str) -> Reply:
+    """Makes the request for which a workflow asked."""
+    steps = ctx.services.quotas.steps
+    row = steps.get(ctx.session, step_id)
+    return _receipt(ctx, steps.request(ctx.session, ctx.caller, row, ctx.now))
+
+
+@quota.button(DECLINE, right=Right.QUOTA_READ, team=_of_step)
+def click_unstep(ctx: Context, step_id: str) -> Reply:
+    """Declines what a workflow asked for."""
+    steps = ctx.services.quotas.steps
+    steps.decline(ctx.session, ctx.caller, steps.get(ctx.session, step_id), ctx.now)
+    return Reply((plain("Declined. Nothing was requested, and the workflow ends there."),))
 
 
 def _length(row: Override) -> Markup:

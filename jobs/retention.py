@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from bot import deliveries, holds, schedule
 from bot.database.database import Session
 from bot.gpus.waits import service as waits
+from bot.quotas.steps import service as steps
 from bot.reconcile import due
 from bot.services import Services
 from bot.slack import documents, messages
@@ -37,6 +38,7 @@ def remove(session: Session, now: datetime, real_now: datetime) -> None:
     offers.forget(session, now)
     watches.forget(session)
     waits.forget(session, now)
+    steps.forget(session, now)
     schedule.forget_runs(session, now - _RUNS_KEPT)
 
 

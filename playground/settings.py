@@ -64,8 +64,8 @@ class Setup:
     clusters by name, the first of which is the story's; without it there is one with Kueue. With
     `bucket` there is an object store, for datasets; with `azure` there is Azure NetApp Files, and
     what it says is in it from the start. With `fsx` a file system of FSx for Lustre is linked to
-    the bucket. With `prometheus` each cluster has one that knows what its GPUs do. With
-    `agent_view` the Slack app has one.
+    the bucket. With `prometheus` each cluster has one that knows what its GPUs do. `manifest`
+    are options of `quartermaster manifest`, by which the Slack app is made.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Setup:
     azure: Callable[[Cluster, Estate], None] | None = None
     fsx: bool = False
     prometheus: bool = False
-    agent_view: bool = False
+    manifest: tuple[str, ...] = ()
 
 
 def configuration(at: Addresses, setup: Setup, database_url: str) -> dict[str, Any]:

@@ -139,7 +139,7 @@ class World:
         setup = self.options.setup
         prefix = str(setup.settings.get("slack", {}).get("command_prefix", ""))
         named = ("--prefix", prefix) if prefix else ()
-        options = (*named, *(("--agent-view",) if setup.agent_view else ()))
+        options = (*named, *setup.manifest)
         if options not in _MANIFESTS:
             _MANIFESTS[options] = await self.bot.manifest(options)
         return _MANIFESTS[options]

@@ -36,6 +36,7 @@ from bot.commands.repeating import (
     with_share,
 )
 from bot.commands.shortcuts import ShortcutRequests
+from bot.commands.steps import StepRequests
 from bot.commands.threads import FindObject, ThreadCommands
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
@@ -57,7 +58,7 @@ from bot.slack.grammar.help import help_reply
 from bot.slack.grammar.registry import HelpAsked, IncompleteError, Parsed, Registry
 from bot.slack.markup import sentence
 from bot.slack.messages import Subject, ThreadMessage, post_once
-from bot.slack.receiving.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming, StepRun
 
 log = structlog.get_logger()
 
@@ -81,6 +82,7 @@ class CommandDispatcher:
         self._threads = ThreadCommands(registry, services.access, objects)
         self._forms = FormRequests(registry, self._entered, options)
         self._shortcuts = ShortcutRequests(registry, self._forms, self._threads, self._entered)
+        self._steps = StepRequests(database, clock, registry, services)
         self._database = database
         self._clock = clock
         self._registry = registry
@@ -109,6 +111,10 @@ class CommandDispatcher:
             lambda session: post_once(session, subject, channel_id, note, now),
             deadline=time.monotonic() + ACKNOWLEDGE_SECONDS,
         )
+
+    def step_begun(self, run: StepRun) -> None:
+        """Begins a step of a workflow."""
+        self._steps.begin(run)
 
     def _answered(self, incoming: Incoming) -> Reply | None:
         match incoming.kind:

@@ -11,7 +11,7 @@ from bot.people import people
 from bot.slack.card import Reply
 from bot.slack.home import tabs
 from bot.slack.home.tabs import HomeOpened
-from bot.slack.receiving.incoming import Dispatcher, Incoming
+from bot.slack.receiving.incoming import Dispatcher, Incoming, StepRun
 
 log = structlog.get_logger()
 
@@ -44,6 +44,10 @@ class HomeOpening:
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         """Tells the dispatcher."""
         self._dispatcher.bot_joined(channel_id, event_id)
+
+    def step_begun(self, run: StepRun) -> None:
+        """Tells the dispatcher."""
+        self._dispatcher.step_begun(run)
 
     def home_opened(self, opened: HomeOpened) -> None:
         """Has the tab published, and who the person is looked up if that is unknown."""

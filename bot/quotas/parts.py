@@ -13,6 +13,8 @@ from bot.quotas.managed.controller import QuotaController
 from bot.quotas.overrides.controller import OverrideController, Stopping
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
+from bot.quotas.steps.controller import StepController, StepReporter
+from bot.quotas.steps.service import StepService
 from bot.quotas.watching import QueueChanges, recover
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
@@ -27,11 +29,16 @@ class QuotasArea(Area):
         self._engines = engines
         self._stopping = stopping
         self.service = QuotaService(on.settings, on.access, on.approvals, engines)
+        self.steps = StepService(on.settings, on.access, self.service)
 
     def recover(self, session: Session, now: datetime) -> None:
         """Reverts quotas whose overrides only the annotations of queues still record."""
         for cluster in self.on.clusters:
             recover(session, self._engines.of(cluster), self.on.settings().workspace, now)
+
+    def reporting(self, reporter: StepReporter) -> Controller:
+        """The controller of steps of workflows, whose end Slack learns from `reporter`."""
+        return StepController(self.on.reconciling, self.service, reporter)
 
     @override
     def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:

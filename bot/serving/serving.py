@@ -100,7 +100,8 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
         GroupController(client, bot.clock, bot.settings),
     )
     anew = Directory(client, bot.database, bot.clock).read_anew
-    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory])
+    steps = bot.services.quotas.reporting(client)
+    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory, steps])
     wakeups = Wakeups(bot.database, bot.clock, bot.watch_handlers())
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.on_change)

@@ -2,7 +2,7 @@
 
 import http
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -153,6 +153,16 @@ class SlackClient:
             unfurl_media="false",
         )
         return MessageRef(answer["channel"], answer["ts"])
+
+    def complete_step(self, execution_id: str, outputs: Mapping[str, str]) -> None:
+        """Lets the workflow of a step go on, with the step's outputs."""
+        self._api.call(
+            "functions.completeSuccess", function_execution_id=execution_id, outputs=dict(outputs)
+        )
+
+    def fail_step(self, execution_id: str, error: str) -> None:
+        """Ends the workflow of a step with an error, which Slack shows to its author."""
+        self._api.call("functions.completeError", function_execution_id=execution_id, error=error)
 
     def update(self, spot: MessageRef, draft: Draft) -> None:
         """Updates a message of the bot."""

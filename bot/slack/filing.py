@@ -14,7 +14,7 @@ from bot.slack.documents import DOCUMENT, MOST_BYTES, bring
 from bot.slack.files import MessageDocument
 from bot.slack.markup import Markup, channel, join, plain, sentence
 from bot.slack.messages import Subject, ThreadMessage
-from bot.slack.receiving.incoming import Dispatcher, Incoming
+from bot.slack.receiving.incoming import Dispatcher, Incoming, StepRun
 
 log = structlog.get_logger()
 
@@ -55,6 +55,10 @@ class Filing:
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         """Tells the dispatcher."""
         self._dispatcher.bot_joined(channel_id, event_id)
+
+    def step_begun(self, run: StepRun) -> None:
+        """Tells the dispatcher."""
+        self._dispatcher.step_begun(run)
 
     def _filed(self, incoming: Incoming, reply: Reply, deadline: float | None = None) -> Reply:
         later, card = reply.later, reply.card

@@ -5,7 +5,7 @@ from playground.story.person import Card
 from playground.story.steps import is_admitted
 from playground.story.story import Story
 
-SETUP = Setup(agent_view=True)
+SETUP = Setup(manifest=("--agent-view",))
 OF_TEAMS = ("Show my team's runs", "Show my team's GPU quota", "Show how busy the GPUs are")
 HELP = "What can I do here?"
 SUBMIT = "train submit lane --image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3"

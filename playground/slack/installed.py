@@ -17,12 +17,15 @@ EVENT_SCOPES: Mapping[str, str] = {
 }
 """The scope that each subscription needs; app_home_opened needs none."""
 
-_EVENTS = {*EVENT_SCOPES, "app_home_opened"}
+_EVENTS = {*EVENT_SCOPES, "app_home_opened", "function_executed"}
 _COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
 _MOST_COMMANDS, _DESCRIPTION, _USAGE_HINT = 50, 2_000, 1_000
 _NAME, _SUMMARY = 35, 140
 _MOST_SHORTCUTS, _SHORTCUT = 10, {"name": 24, "callback_id": 255, "description": 150}
 _ABOUT_LEAST, _ABOUT_MOST = 174, 4_000
+_TYPES = {
+    "string", "integer", "number", "boolean", "slack#/types/user_id", "slack#/types/channel_id",
+}  # fmt: skip
 _AGENT_SCOPE, _AGENT_DESCRIPTION, MOST_PROMPTS = "assistant:write", 300, 4
 
 
@@ -42,6 +45,7 @@ class Installed:
     has_home: bool = False
     takes_messages: bool = False
     is_org_ready: bool = False
+    functions: Mapping[str, Json] = field(default_factory=dict)
     has_agent_view: bool = False
     prompts: tuple[Json, ...] = ()  # those of the manifest
 
@@ -71,6 +75,7 @@ def installed(manifest: Json) -> Installed:
         has_home=home.get("home_tab_enabled", False),
         takes_messages=takes and not home.get("messages_tab_read_only_enabled", False),
         is_org_ready=settings.get("org_deploy_enabled", False),
+        functions=manifest.get("functions", {}),
         has_agent_view="agent_view" in features,
         prompts=tuple(features.get("agent_view", {}).get("suggested_prompts", ())),
     )
@@ -102,6 +107,21 @@ def _faults(manifest: Json) -> Iterator[tuple[str, str]]:
     yield from _command_faults(_slash(manifest), granted)
     yield from _shortcut_faults(manifest.get("features", {}).get("shortcuts", []), granted)
     yield from _agent_faults(manifest.get("features", {}), granted)
+    yield from _function_faults(manifest.get("functions", {}), manifest.get("settings", {}))
+
+
+def _function_faults(functions: Json, settings: Json) -> Iterator[tuple[str, str]]:
+    if functions and settings.get("function_runtime") != "remote":
+        yield "/settings/function_runtime", "must be remote for functions"
+    if functions and not settings.get("org_deploy_enabled"):
+        yield "/settings/org_deploy_enabled", "must be true for functions"
+    for name, function in functions.items():
+        if not function.get("title"):
+            yield f"/functions/{name}/title", "is missing"
+        for kind in ("input_parameters", "output_parameters"):
+            for key, parameter in function.get(kind, {}).items():
+                if parameter.get("type") not in _TYPES or parameter.get("name") != key:
+                    yield f"/functions/{name}/{kind}/{key}", "needs a known type and its own name"
 
 
 def _agent_faults(features: Json, granted: set[str]) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from playground.slack.people import (
 from playground.slack.rates import Rates
 from playground.slack.shapes import Json
 from playground.slack.sockets import Sockets
+from playground.slack.steps import StepExecution
 from playground.slack.transcript import Entry, Kind, Transcript
 from playground.slack.triggers import ResponseUrls, Triggers
 from playground.slack.views import Views
@@ -80,6 +81,7 @@ class State:
         self.triggers = Triggers(monotonic)
         self.response_urls = ResponseUrls(monotonic)
         self.views = Views()
+        self.executions: dict[str, StepExecution] = {}  # of steps in workflows
         self.prompts: dict[str, tuple[Json, ...]] = {}  # of the agent view, by channel
         self.sockets = Sockets()
         self.courier = Courier(self.sockets, self.faults, self.credentials.signing_secret)

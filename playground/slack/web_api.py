@@ -9,6 +9,7 @@ from playground.slack import (
     methods_files,
     methods_reading,
     methods_rest,
+    methods_steps,
     methods_views,
 )
 from playground.slack.arguments import Arguments
@@ -26,6 +27,7 @@ METHODS: Mapping[str, Method] = {
     **methods_reading.METHODS,
     **methods_views.METHODS,
     **methods_agent.METHODS,
+    **methods_steps.METHODS,
 }
 
 

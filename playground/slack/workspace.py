@@ -1,10 +1,11 @@
 """The workspace as people use it: they type, click and fill forms, and look at the result."""
 
-from playground.slack import acting, events, forms, posting, touching
+from playground.slack import acting, events, forms, methods_steps, posting, touching
 from playground.slack.faults import Down
 from playground.slack.people import BOT_USER, TEAM, Message
 from playground.slack.shapes import Json
 from playground.slack.state import State
+from playground.slack.steps import StepExecution
 from playground.slack.views import View
 
 
@@ -92,6 +93,10 @@ class Workspace(State):
     async def choose(self, user: str, title: str) -> Message:
         """A person chooses a suggested prompt of the agent view; returns the message it sends."""
         return acting.choose(self, user, title)
+
+    async def run_step(self, callback_id: str, inputs: Json) -> StepExecution:
+        """A workflow comes to a step of the app, with what its author filled in."""
+        return methods_steps.run(self, callback_id, inputs)
 
     async def again(self) -> str:
         """Slack delivers the last act of anyone to the bot once more; returns what it was."""

@@ -19,7 +19,7 @@ from bot.slack.card import Button, Reply
 from bot.slack.client import SlackClient
 from bot.slack.home.page import REFRESH
 from bot.slack.receiving.answers import Answers, draft_of
-from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
+from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming, StepRun
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import RequestReceiver
 from bot.slack.sending.budgets import Budgets
@@ -61,6 +61,10 @@ class Listening:
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         """What the real dispatcher does."""
         self._dispatcher.bot_joined(channel_id, event_id)
+
+    def step_begun(self, run: StepRun) -> None:
+        """Tells the dispatcher."""
+        self._dispatcher.step_begun(run)
 
 
 @dataclass

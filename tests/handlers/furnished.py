@@ -16,6 +16,7 @@ from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Res
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.tables import Dataset, Push
 from bot.gpus.waits.tables import GpuWait
+from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
@@ -231,8 +232,9 @@ def _rows(session: Session) -> dict[str, str]:
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
+    step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
-    session.add_all([orphan, quota, change, growth, repair, revert, follow, watch, wait])
+    session.add_all([orphan, quota, change, growth, repair, revert, follow, watch, wait, step])
     session.flush()
     session.refresh(quota)
     return {
@@ -243,6 +245,8 @@ def _rows(session: Session) -> dict[str, str]:
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,
         "snapshot.cancel-revert": revert.id,
+        "quota.step": step.id,
+        "quota.unstep": step.id,
         "gpu.unwait": wait.id,
         "train.unwatch": wide.id,
     }

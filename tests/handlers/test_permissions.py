@@ -144,6 +144,8 @@ TABLE = {
     "[snapshot.cancel]": "o.la.... ..D.",
     "[quota.adopt]": "...a.... ....",
     "[quota.rewrite]": "...a.... ....",
+    "[quota.step]": "o....... ..D.",
+    "[quota.unstep]": "o....... ..D.",
     "[gpu.snooze]": "o.la.... ..DE",
     "[gpu.unwait]": "o....... ..D.",
     "[gpu.mine]": "omla.... ..DE",

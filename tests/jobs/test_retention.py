@@ -17,6 +17,7 @@ from bot.database.database import Database
 from bot.deliveries import Delivery
 from bot.gpus.waits.tables import GpuWait
 from bot.holds import Hold
+from bot.quotas.steps.tables import QuotaStep
 from bot.reconcile import due
 from bot.reconcile.due import Due
 from bot.schedule import ScheduleRun
@@ -93,6 +94,10 @@ def fill_wait(session: Session, name: str, at: datetime) -> None:
     session.add(GpuWait(**words, gpus=1000, asked_at=at, until=at, ended_at=at))
 
 
+def fill_step(session: Session, name: str, at: datetime) -> None:
+    session.add(QuotaStep(workspace_id=name, execution_id=name, asked_at=at, ended_at=at))
+
+
 def fill_slot(session: Session, name: str, at: datetime) -> None:
     session.add(ScheduleRun(name=name, slot=at, claimed_at=at))
 
@@ -126,6 +131,7 @@ REMOVED: dict[type[SQLModel], tuple[Fill, timedelta]] = {
     LogFollow: (fill_follow, timedelta(days=1)),
     Message: (fill_message, timedelta(days=30)),
     MessageDocument: (fill_document, timedelta(0)),
+    QuotaStep: (fill_step, timedelta(days=1)),
     RunOffer: (fill_offer, timedelta(hours=24)),
     RunWatch: (fill_watch, timedelta(0)),
     ScheduleRun: (fill_slot, timedelta(days=30)),

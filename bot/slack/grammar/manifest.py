@@ -1,11 +1,13 @@
 """The Slack app that fits this installation, as the manifest Slack's settings page takes."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from bot.errors import LimitError
 from bot.slack.grammar.declarations import Command
 from bot.slack.grammar.registry import Registry
 from bot.slack.grammar.shortcuts import Shortcut
+from bot.slack.grammar.steps import StepParameter
 from bot.slack.shortening import cut
 
 SCOPES = {
@@ -41,6 +43,7 @@ _EVENTS = (
 )
 """Slack sends no app_mention of what is written in direct messages, but message.im."""
 
+_STEP_EVENT = "function_executed"
 _COMMANDS = 50
 _NAME = 32
 _DESCRIPTION = 2_000
@@ -77,17 +80,16 @@ def manifest(
     *,
     org_wide: bool = False,
     agent_view: bool = False,
+    workflow_steps: bool = False,
 ) -> dict[str, Any]:
     """The manifest; with transport http, Slack sends everything to `request_url`.
 
     `org_wide` is for a whole Enterprise Grid organisation; `agent_view` adds Slack's agent view
-    and its scope. LimitError where Slack would refuse it.
+    and its scope, `workflow_steps` the steps for Workflow Builder. LimitError where Slack would
+    refuse it.
     """
-    if transport == "http" and not request_url:
-        raise LimitError(
-            "Over HTTP, Slack needs the URL of this bot.",
-            "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
-        )
+    _refuse_without_url(transport, request_url)
+    events = [*_EVENTS, *([_STEP_EVENT] if workflow_steps else [])]
     requests = {"request_url": request_url} if transport == "http" else {}
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},
@@ -100,13 +102,49 @@ def manifest(
             **({"agent_view": _AGENT} if agent_view else {}),
         },
         "oauth_config": {"scopes": {"bot": [*SCOPES, *([AGENT_SCOPE] if agent_view else [])]}},
+        **({"functions": _functions(registry)} if workflow_steps else {}),
         "settings": {
-            "event_subscriptions": {**requests, "bot_events": list(_EVENTS)},
+            "event_subscriptions": {**requests, "bot_events": events},
             "interactivity": {"is_enabled": True, **requests},
-            "org_deploy_enabled": org_wide,
             "socket_mode_enabled": transport == "socket",
             "token_rotation_enabled": False,
+            # Slack takes steps only of apps that an organisation can install.
+            "org_deploy_enabled": org_wide or workflow_steps,
+            **({"function_runtime": "remote"} if workflow_steps else {}),
         },
+    }
+
+
+def _refuse_without_url(transport: str, request_url: str) -> None:
+    if transport == "http" and not request_url:
+        raise LimitError(
+            "Over HTTP, Slack needs the URL of this bot.",
+            "Add it, for example `--url https://quartermaster.example.com/slack/events`.",
+        )
+
+
+def _functions(registry: Registry) -> dict[str, Any]:
+    return {
+        step.callback_id: {
+            "title": step.title,
+            "description": step.description,
+            "input_parameters": _parameters(step.inputs),
+            "output_parameters": _parameters(step.outputs),
+        }
+        for step in registry.steps.values()
+    }
+
+
+def _parameters(given: Sequence[StepParameter]) -> dict[str, Any]:
+    return {
+        each.name: {
+            "type": each.kind,
+            "name": each.name,
+            "title": each.title,
+            "description": each.description,
+            "is_required": True,
+        }
+        for each in given
     }
 
 

@@ -9,6 +9,7 @@ from bot.slack.grammar.declarations import HELP_WORDS, ButtonVerb, Command, Decl
 from bot.slack.grammar.reading import MissingError, closest, read, shown, typed
 from bot.slack.grammar.shortcuts import Shortcut
 from bot.slack.grammar.splitting import normalise, split
+from bot.slack.grammar.steps import WorkflowStep
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Registry:
         umbrella: str = "qm",
         bot_name: str = "Quartermaster",
         shortcuts: Iterable[Shortcut] = (),
+        steps: Iterable[WorkflowStep] = (),
     ) -> None:
         self.umbrella = umbrella
         under, mention = f"/{umbrella} ", f"@{bot_name} "
@@ -108,6 +110,7 @@ class Registry:
         self.commands: dict[str, Command] = {}
         self._buttons: dict[str, ButtonVerb] = {}
         self.shortcuts = {each.callback_id: each for each in shortcuts}
+        self.steps = {each.callback_id: each for each in steps}
         for command in commands:
             self._add(command)
 

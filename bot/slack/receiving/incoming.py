@@ -71,6 +71,18 @@ class Incoming:
     in_home: bool = False
 
 
+@dataclass(frozen=True)
+class StepRun:
+    """One run of a step of ours in a workflow; `inputs` are what its author or people filled in.
+
+    Slack does not say who ran it.
+    """
+
+    callback_id: str
+    execution_id: str
+    inputs: Mapping[str, str]
+
+
 class Dispatcher(Protocol):
     """Answers requests."""
 
@@ -84,6 +96,10 @@ class Dispatcher(Protocol):
 
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         """Notes that the bot was added to a channel; Slack repeats what raises."""
+        ...
+
+    def step_begun(self, run: StepRun) -> None:
+        """Notes that a step of a workflow is to be done; Slack repeats what raises."""
         ...
 
 
@@ -254,6 +270,14 @@ def opened_from(payload: Payload, arrival: Arrival) -> Incoming | None:
         received=arrival.received,
         doubted=arrival.doubted,
     )
+
+
+def step_from(payload: Payload) -> StepRun:
+    """A step of a workflow; inputs that are no text are written as text."""
+    event = payload["event"]
+    given = event.get("inputs") or {}
+    inputs = {name: "" if value is None else str(value) for name, value in given.items()}
+    return StepRun(event["function"]["callback_id"], event["function_execution_id"], inputs)
 
 
 def is_our_arrival(payload: Payload) -> bool:

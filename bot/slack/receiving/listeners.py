@@ -16,6 +16,7 @@ from typing_extensions import override
 from bot.slack.home.tabs import HomeOpened
 from bot.slack.receiving.incoming import (
     Arrival,
+    StepRun,
     button_from,
     command_from,
     form_change_from,
@@ -26,6 +27,7 @@ from bot.slack.receiving.incoming import (
     opened_from,
     options_from,
     shortcut_from,
+    step_from,
 )
 
 ARRIVAL = "arrival"
@@ -121,6 +123,8 @@ def bolt_app(
     channel_changed: Callable[[str], None] = lambda _channel: None,
     bot_joined: Callable[[str, str], None] = lambda _channel, _event: None,
     home_opened: Callable[[HomeOpened], None] = lambda _opened: None,
+    *,
+    step_begun: Callable[[StepRun], None] = lambda _run: None,
 ) -> App:
     """Bolt that leaves what a request says with its Arrival, which the request's context holds.
 
@@ -129,9 +133,24 @@ def bolt_app(
     organisation, whose requests alone are answered. `channel_changed` hears the ids of channels
     that another company came into or left, `bot_joined` those that the bot was added to, with the
     id of the event; Slack tells them again if that raises. `home_opened` hears who opened their
-    Home tab.
+    Home tab, `step_begun` the steps of workflows.
     """
-    app = App(
+    app = _bolt(signing_secret)
+    app.use(OnlyOurs(ours))
+    app.use(Commands(commands))
+    app.action(re.compile(""))(_button)
+    app.view_submission(re.compile(""))(_form)
+    app.shortcut(re.compile(""))(_shortcut)
+    app.options(re.compile(""))(_options)
+    _hear_of_channels(app, channel_changed, bot_joined)
+    _hear_of_homes(app, home_opened)
+    _hear_of_steps(app, step_begun)
+    app.event(re.compile(""))(_event)
+    return app
+
+
+def _bolt(signing_secret: str | None) -> App:
+    return App(
         name="quartermaster",  # else Bolt looks through the stack for one, for a tenth of a second
         logger=_log,
         client=WebClient(),
@@ -144,16 +163,6 @@ def bolt_app(
         attaching_conversation_kwargs_enabled=False,
         listener_executor=ThreadPoolExecutor(1, thread_name_prefix="bolt"),
     )
-    app.use(OnlyOurs(ours))
-    app.use(Commands(commands))
-    app.action(re.compile(""))(_button)
-    app.view_submission(re.compile(""))(_form)
-    app.shortcut(re.compile(""))(_shortcut)
-    app.options(re.compile(""))(_options)
-    _hear_of_channels(app, channel_changed, bot_joined)
-    _hear_of_homes(app, home_opened)
-    app.event(re.compile(""))(_event)
-    return app
 
 
 def _hear_of_channels(
@@ -182,6 +191,14 @@ def _hear_of_homes(app: App, home_opened: Callable[[HomeOpened], None]) -> None:
         ack()
 
     app.event("app_home_opened")(_opened)
+
+
+def _hear_of_steps(app: App, step_begun: Callable[[StepRun], None]) -> None:
+    def _begun(body: Body, ack: Ack) -> None:
+        step_begun(step_from(body))
+        ack()
+
+    app.event("function_executed")(_begun)
 
 
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:

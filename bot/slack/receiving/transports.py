@@ -46,6 +46,7 @@ class Transport:
             dispatcher.channel_changed,
             dispatcher.bot_joined,
             dispatcher.home_opened,
+            step_begun=dispatcher.step_begun,
         )
         answer = RequestReceiver(app, dispatcher, self._answers).answer
         self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.app import commands
 from bot.errors import LimitError
 from bot.slack.grammar.declarations import Command
 from bot.slack.grammar.manifest import AGENT_SCOPE, SCOPES, manifest
@@ -118,6 +119,25 @@ def test_the_agent_view_adds_nothing_else() -> None:
     assert len(view["agent_description"]) <= 300
     assert view["suggested_prompts"] == [{"title": "What can I do here?", "message": "help"}]
     assert made["oauth_config"]["scopes"]["bot"].pop() == AGENT_SCOPE
+    assert made == usual
+
+
+def test_a_workflow_step_needs_its_settings() -> None:
+    usual, made = manifest(commands()), manifest(commands(), workflow_steps=True)
+    function = made.pop("functions")["request_gpu_quota"]
+    assert function["title"] == "Request GPU quota"
+    assert function["input_parameters"]["person"] == {
+        "type": "slack#/types/user_id",
+        "name": "person",
+        "title": "Person",
+        "description": "Who requests it",
+        "is_required": True,
+    }
+    assert list(function["output_parameters"]) == ["decision", "decided_by", "length", "number"]
+    assert made["settings"].pop("function_runtime") == "remote"
+    assert made["settings"].pop("org_deploy_enabled")
+    assert made["settings"]["event_subscriptions"]["bot_events"].pop() == "function_executed"
+    del usual["settings"]["org_deploy_enabled"]
     assert made == usual
 
 

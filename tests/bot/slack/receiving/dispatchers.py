@@ -17,7 +17,7 @@ from bot.slack.client import SlackClient
 from bot.slack.home.tabs import HomeOpened
 from bot.slack.markup import plain
 from bot.slack.receiving.answers import Answers
-from bot.slack.receiving.incoming import Incoming
+from bot.slack.receiving.incoming import Incoming, StepRun
 from bot.slack.receiving.transports import Transport
 from bot.slack.sending.budgets import Budgets
 from playground.slack.delivery import RequestUrls
@@ -62,6 +62,9 @@ class RecordingDispatcher:
 
     def channel_changed(self, channel_id: str) -> None:
         self.channels.append(channel_id)
+
+    def step_begun(self, run: StepRun) -> None:
+        """Nothing."""
 
     def bot_joined(self, channel_id: str, event_id: str) -> None:
         self.joined.append(f"{channel_id} {event_id}")

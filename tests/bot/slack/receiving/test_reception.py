@@ -10,7 +10,7 @@ from slack_bolt import BoltRequest, BoltResponse
 
 from bot.slack.card import Reply
 from bot.slack.receiving.answers import FormChanges
-from bot.slack.receiving.incoming import Arrival, Incoming
+from bot.slack.receiving.incoming import Arrival, Incoming, StepRun
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import MakeRequest, RequestReceiver
 from tests.bot.slack.receiving.dispatchers import COMMANDS, answers_of, say
@@ -35,6 +35,9 @@ class EchoDispatcher:
         return say(f"You said {incoming.words}.") if incoming.words else None
 
     def channel_changed(self, channel_id: str) -> None:
+        """Nothing."""
+
+    def step_begun(self, run: StepRun) -> None:
         """Nothing."""
 
     def bot_joined(self, channel_id: str, event_id: str) -> None:
