@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlmodel import Session
-
-Begin = Callable[[Any, Session, str, Mapping[str, str], datetime], None]
-"""Begins one run of a step, from the services, its execution id, its inputs and the time.
+Begin = Callable[[Any, Any, str, Mapping[str, str], datetime], None]
+"""Begins one run of a step: services, session, its execution id, its inputs and the time.
 
 The same execution again has no further effect.
 """
