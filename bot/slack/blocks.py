@@ -30,6 +30,7 @@ _TABLE = 10_000
 _ROWS = 100
 _COLUMNS = 20
 _SCREEN = 10
+_NEW = {"data_table", "data_visualization"}
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _CONTEXT = 10
 _KEY = 200
@@ -62,9 +63,9 @@ def reply_blocks(reply: Reply, *, key: str, charts: Sequence[Rendered] = ()) -> 
     return _identified([*lines, *card, *buttons], key)
 
 
-def has_data_table(blocks: Sequence[Rendered]) -> bool:
-    """Whether a table among the blocks can be sorted, which not each workspace knows yet."""
-    return any(block["type"] == "data_table" for block in blocks)
+def has_new_blocks(blocks: Sequence[Rendered]) -> bool:
+    """Whether there are blocks that some workspaces do not have yet: charts, sorted tables."""
+    return any(block["type"] in _NEW for block in blocks)
 
 
 def with_plain_tables(blocks: Sequence[Rendered]) -> list[Rendered]:

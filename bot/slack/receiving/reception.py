@@ -8,7 +8,7 @@ import structlog
 from slack_bolt import App, BoltRequest, BoltResponse
 
 from bot.slack import metrics
-from bot.slack.blocks import encoded, has_data_table
+from bot.slack.blocks import encoded, has_new_blocks
 from bot.slack.card import Reply
 from bot.slack.forms.view import options_of
 from bot.slack.receiving.answers import Answers, draft_of
@@ -77,7 +77,7 @@ class RequestReceiver:
 
     def _told(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> BoltResponse:
         draft = draft_of(incoming, reply)
-        if has_data_table(draft.blocks):
+        if has_new_blocks(draft.blocks):
             # Slack does not say that it refuses an acknowledgement.
             self._answers.send(incoming, reply, arrival)
             return BoltResponse(status=200)

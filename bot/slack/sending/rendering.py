@@ -11,7 +11,7 @@ from bot.charts.values import Chart
 from bot.slack.blocks import (
     card_blocks,
     digest_of,
-    has_data_table,
+    has_new_blocks,
     reply_blocks,
     with_plain_tables,
 )
@@ -74,7 +74,7 @@ def render(session: Session, renderers: Mapping[str, Renderer], message_id: str)
     if plainness != Plainness.ALL:
         draft = replace(draft, blocks=with_plain_tables(draft.blocks))
     can_be_plainer = plainness != Plainness.WORDS and bool(
-        card.charts or has_data_table(draft.blocks)
+        card.charts or has_new_blocks(draft.blocks)
     )
     shown = _rendered(row, draft)
     return replace(shown, missing=missing(card.charts, showing), can_be_plainer=can_be_plainer)

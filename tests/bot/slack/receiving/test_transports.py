@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from bot.charts.values import Bars, Series
 from bot.config import Secrets
 from bot.errors import ConfigurationError
 from bot.slack.card import Button, Card, Reply, Table
@@ -285,6 +286,26 @@ def test_a_long_table_comes_as_slack_takes_it(
     [message] = slack.workspace.visible("U0ALICE", "C0TEAMA")
     assert [each["type"] for each in message.blocks] == ["header", kind]
     assert shown(slack, "U0CAROL") == []
+
+
+@pytest.mark.parametrize(
+    ("unsupported", "kinds"),
+    [
+        (set[str](), ["header", "data_visualization"]),
+        ({"data_visualization"}, ["section", "header"]),
+    ],
+)
+def test_a_chart_comes_as_slack_takes_it(
+    slack: Served, opened: Open, unsupported: set[str], kinds: list[str]
+) -> None:
+    chart = Bars("GPU-hours", ("team-a",), (Series("held", (4.0,)),), "hours")
+    dispatcher = RecordingDispatcher(reply=lambda _: Reply(card=Card("Report", charts=(chart,))))
+    slack.workspace.faults.unsupported_blocks = unsupported
+    with opened(dispatcher):
+        slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train report"))
+        slack.until(lambda: slack.texts("U0ALICE", "C0TEAMA"))
+    [message] = slack.workspace.visible("U0ALICE", "C0TEAMA")
+    assert [each["type"] for each in message.blocks] == kinds
 
 
 def test_undeliverable_answers_change_nothing(slack: Served, opened: Open) -> None:
