@@ -1,7 +1,7 @@
 """Answers that follow an acknowledgement: delivered from a bounded pool, lost without harm."""
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +32,7 @@ log = structlog.get_logger()
 DEADLINE_SECONDS = 30.0
 _LONGEST_ANSWER_SECONDS = 600.0
 _MOST_FORMS = 1_000
+_MOST_WAITING = 3
 
 Answer = Callable[[Incoming], Reply | None]
 _NOT_SHARED = sentence(
@@ -62,6 +63,28 @@ class FormChanges:
             return received >= self._newest.get(view_id, received)
 
 
+class Waiting:
+    """How many answers wait for Slack's limit, by channel."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def begins(self, channel: str) -> bool:
+        """Counts one more; False if too many wait in this channel already."""
+        with self._lock:
+            if self._counts[channel] >= _MOST_WAITING:
+                return False
+            self._counts[channel] += 1
+            return True
+
+    def ends(self, channel: str) -> None:
+        """Counts one less."""
+        with self._lock:
+            self._counts[channel] -= 1
+            self._counts += Counter()  # without those at zero
+
+
 class Answers:
     """Delivers the answers that do not fit into an acknowledgement."""
 
@@ -75,6 +98,7 @@ class Answers:
         self._pool = BoundedPool(self._workers, most=most)
         self._changes = FormChanges()
         self._ends = Event()
+        self._waiting = Waiting()
 
     def start(self) -> None:
         """Begins to bring answers."""
@@ -248,6 +272,17 @@ class Answers:
 
     def _await_turn(self, call: Call, latest: float) -> None:
         """ChatError if it is not this call's turn by `latest`, of the monotonic clock."""
+        if self._budgets.take(call):
+            return
+        # One person who clicks without end must not keep all workers waiting.
+        if not self._waiting.begins(call.channel):
+            raise refused(call.method, RATE_LIMITED)
+        try:
+            self._wait_turn(call, latest)
+        finally:
+            self._waiting.ends(call.channel)
+
+    def _wait_turn(self, call: Call, latest: float) -> None:
         while not self._budgets.take(call):
             seconds = self._budgets.wait_seconds(call)
             if time.monotonic() + seconds > latest or self._ends.wait(seconds):
