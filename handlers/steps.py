@@ -7,8 +7,10 @@ from typing import TypeVar
 
 from bot.database.database import Session
 from bot.errors import UsageError, UserError
+from bot.masking import holds_a_secret
 from bot.quotas.steps.service import StepRequest
 from bot.services import Services
+from bot.slack.grammar.container_parameters import FlavorName
 from bot.slack.grammar.parameters import Duration, GpuAmount, ValueType
 from bot.slack.grammar.steps import StepParameter, WorkflowStep
 
@@ -34,6 +36,10 @@ def _begin(
 
 
 def _read(services: Services, inputs: Mapping[str, str]) -> StepRequest:
+    if holds_a_secret("\n".join(inputs.values())):
+        raise UsageError(
+            "Something in this step looks like a secret. None of it was stored.", "Take it out."
+        )
     channel, person = inputs.get("channel", ""), inputs.get("person", "")
     team = services.access.place(channel)[1]
     if team is None:
@@ -43,23 +49,36 @@ def _read(services: Services, inputs: Mapping[str, str]) -> StepRequest:
         )
     if not _PERSON.fullmatch(person):
         raise UsageError("This step names no person.", "Choose who requests the quota.")
-    gpus = inputs.get("gpus", "").strip()
-    amount = _value("gpus", GpuAmount(), f"+{gpus.removeprefix('+')}", "a number such as `8`")
-    length = _value("length", Duration(), inputs.get("length", ""), Duration().form)
+    gpus = _value("gpus", _MoreGpus(), inputs)
+    length = _value("length", Duration(), inputs)
+    gpu_type = _value("gpu_type", FlavorName(), inputs) if inputs.get("gpu_type") else ""
     reason = " ".join(inputs.get("reason", "").split())
     if not 0 < len(reason) <= _LONGEST_REASON:
         raise UsageError(
             f"`reason` takes 1 to {_LONGEST_REASON} characters, not {len(reason)}.",
             "Say in a sentence what the GPUs are for.",
         )
-    return StepRequest(person, team, channel, amount.value, length, reason)
+    return StepRequest(person, team, channel, gpus, length, reason, gpu_type)
 
 
-def _value(name: str, kind: ValueType[T], text: str, form: str) -> T:
+def _value(name: str, kind: ValueType[T], inputs: Mapping[str, str]) -> T:
+    text = inputs.get(name, "").strip()
     try:
-        return kind.read(text.strip())
+        return kind.read(text)
     except ValueError:
-        raise UsageError(f"`{name}` takes {form}, not `{text.strip()[:40]}`.") from None
+        raise UsageError(f"`{name}` takes {kind.form}, not `{text[:40]}`.") from None
+
+
+class _MoreGpus:
+    """A number of GPUs to add."""
+
+    word = "GPUS"
+    form = "a number of GPUs to add, such as `8`"
+    example = "8"
+
+    def read(self, text: str) -> int:
+        """The number, with or without a plus sign."""
+        return GpuAmount().read(f"+{text.removeprefix('+')}").value
 
 
 STEPS = (
@@ -73,6 +92,8 @@ STEPS = (
                           "slack#/types/channel_id"),
             StepParameter("gpus", "GPUs", "How many to add, for example 8"),
             StepParameter("length", "How long", "For example 8h or 3d"),
+            StepParameter("gpu_type", "GPU type", "Needed if the team has more than one",
+                          is_required=False),
             StepParameter("reason", "Reason", "Shown to the approvers"),
         ),
         outputs=(

@@ -1,7 +1,9 @@
 """Steps of workflows ask a person; only their click makes the request."""
 
+from datetime import timedelta
+
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from bot.quotas.steps.notices import DECLINE, REQUEST
 from bot.quotas.steps.tables import QuotaStep, StepPhase
@@ -11,6 +13,7 @@ from bot.slack.receiving.incoming import StepRun
 from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
 
 DIRECT = "D0ALICE"
+SECRET = "ghp_" + "a1B2" * 9
 INPUTS = {
     "person": ALICE,
     "channel": TEAM_A,
@@ -49,7 +52,7 @@ def test_a_step_asks_its_person_once(client: CommandClient) -> None:
     assert message.content == [
         "A workflow asks you to request 8 more GPUs for team-a, for 3d.",
         "Reason: CVPR deadline",
-        "It was not started by the bot. Nothing is requested unless you click Request.",
+        "Slack does not say who started it. Nothing is requested unless you click Request.",
     ]
     assert (row.phase, asked(client)) == (StepPhase.OFFERED, [])
 
@@ -77,7 +80,7 @@ def test_a_declined_step_requests_nothing(client: CommandClient) -> None:
     said = client.clicks(ALICE, DIRECT, DECLINE, row.id)
     assert said == "Declined. Nothing was requested, and the workflow ends there."
     assert client.clicks(ALICE, DIRECT, REQUEST, row.id) == (
-        "This question was answered, or its time is over."
+        "This question was answered, or its 7 days are over."
     )
     (after,) = steps(client)
     assert (after.phase, after.error) == (
@@ -97,14 +100,22 @@ def test_a_declined_step_requests_nothing(client: CommandClient) -> None:
                 " `/quota request` works."
             ),
         ),
-        ({"gpus": "many"}, "`gpus` takes a number such as `8`, not `+many`."),
-        ({"gpus": "-8"}, "`gpus` takes a number such as `8`, not `+-8`."),
+        ({"gpus": "many"}, "`gpus` takes a number of GPUs to add, such as `8`, not `many`."),
+        ({"gpus": "-8"}, "`gpus` takes a number of GPUs to add, such as `8`, not `-8`."),
         ({"person": "everyone"}, "This step names no person. Choose who requests the quota."),
         (
             {"reason": ""},
             "`reason` takes 1 to 300 characters, not 0. Say in a sentence what the GPUs are for.",
         ),
-        ({"person": BOB}, "You are not a member of team-a."),
+        (
+            {"person": BOB},
+            "<@U0BOB> may not request GPU quota for team-a. Choose a person of the team.",
+        ),
+        ({"gpu_type": "a100"}, "team-a has no GPU type a100 in cluster default."),
+        (
+            {"reason": f"use {SECRET}"},
+            ("Something in this step looks like a secret. None of it was stored. Take it out."),
+        ),
     ],
 )
 def test_a_step_that_cannot_be_fails(
@@ -113,7 +124,30 @@ def test_a_step_that_cannot_be_fails(
     row = runs(client, **inputs)
     assert row.phase == StepPhase.REFUSED
     assert row.error.startswith(error)
+    assert SECRET not in repr(row)
     assert told(client) == []
+
+
+def test_an_answer_after_a_week_is_refused(client: CommandClient) -> None:
+    row = runs(client)
+
+    def age(session: Session) -> None:
+        session.get_one(QuotaStep, row.id).asked_at -= timedelta(days=7)
+
+    client.application.database.transaction(age)
+    assert client.clicks(ALICE, DIRECT, REQUEST, row.id) == (
+        "This question was answered, or its 7 days are over."
+    )
+    assert asked(client) == []
+
+
+def test_a_step_may_name_the_type(client: CommandClient) -> None:
+    runs(client, gpu_type="h100")
+    (message,) = told(client)
+    assert message.content is not None
+    assert message.content[0] == (
+        "A workflow asks you to request 8 more GPUs of h100 for team-a, for 3d."
+    )
 
 
 def test_a_person_is_asked_five_times(client: CommandClient) -> None:

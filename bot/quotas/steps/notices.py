@@ -16,11 +16,12 @@ REQUEST, DECLINE = "quota.step", "quota.unstep"
 def offered(session: Session, row: QuotaStep, now: datetime) -> None:
     """Asks the person; nothing happens without their click."""
     gpus = f"{row.gpus} more GPU{'' if row.gpus == 1 else 's'}"
+    gpus += f" of {row.gpu_type}" if row.gpu_type else ""
     length = format_duration(timedelta(seconds=row.seconds))
     lines = (
         plain(f"A workflow asks you to request {gpus} for {row.team}, for {length}."),
         join("Reason: ", plain(row.reason)),
-        plain("It was not started by the bot. Nothing is requested unless you click Request."),
+        plain("Slack does not say who started it. Nothing is requested unless you click Request."),
     )
     note = ThreadMessage(
         "offer",

@@ -14,6 +14,7 @@ from bot.people.access import Access, Caller, Right, UnknownPersonError
 from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.service import QuotaService
 from bot.quotas.steps import notices
+from bot.quotas.steps.decide import LASTS
 from bot.quotas.steps.tables import STEP, QuotaStep, StepPhase
 from bot.quotas.tables import Override
 from bot.reconcile.due import wake
@@ -34,12 +35,15 @@ class StepRequest:
     gpus: int
     length: timedelta
     reason: str
+    gpu_type: str = ""
 
     @property
     def wish(self) -> OverrideRequest:
         """The request that the person would make."""
         amount = Amount(self.gpus, relative=True)
-        return OverrideRequest(self.team, amount, self.reason, self.length)
+        return OverrideRequest(
+            self.team, amount, self.reason, self.length, gpu_type=self.gpu_type or None
+        )
 
 
 class StepService:
@@ -64,6 +68,7 @@ class StepService:
             person=asked.person,
             channel=asked.channel,
             gpus=asked.gpus,
+            gpu_type=asked.gpu_type,
             seconds=int(asked.length.total_seconds()),
             reason=asked.reason,
             asked_at=now,
@@ -93,7 +98,7 @@ class StepService:
 
     def request(self, session: Session, caller: Caller, row: QuotaStep, now: datetime) -> Override:
         """Makes the request in the team's channel, as its person may; UserError if not."""
-        self._refuse_answered(caller, row)
+        self._refuse_answered(caller, row, now)
         asker = self._member(session, row.person, row.channel, row.team)
         made = self._quotas.request(session, _asked(row).wish, asker, now)
         row.override_id, row.phase = made.id, StepPhase.REQUESTED
@@ -103,7 +108,7 @@ class StepService:
 
     def decline(self, session: Session, caller: Caller, row: QuotaStep, now: datetime) -> None:
         """Has the step fail; nothing is requested."""
-        self._refuse_answered(caller, row)
+        self._refuse_answered(caller, row, now)
         row.phase = StepPhase.REFUSED
         row.error = f"<@{row.person}> declined. Nothing was requested."
         session.add(row)
@@ -124,6 +129,12 @@ class StepService:
             # They are looked up meanwhile; the click is checked in any case.
             people.get_to_know(session, self._settings().workspace, asked.person, now)
             return
+        except NotAllowedError:
+            # Its words are for the person; the workflow's author reads these.
+            raise NotAllowedError(
+                f"<@{asked.person}> may not request GPU quota for {asked.team}.",
+                "Choose a person of the team.",
+            ) from None
         self._quotas.outlook(session, asked.wish, asker, now)
 
     def _member(self, session: Session, person: str, channel: str, team: str) -> Caller:
@@ -140,16 +151,18 @@ class StepService:
         session.flush()
         wake(session, STEP, row.id, LANE, now)
 
-    def _refuse_answered(self, caller: Caller, row: QuotaStep) -> None:
+    def _refuse_answered(self, caller: Caller, row: QuotaStep, now: datetime) -> None:
         if row.person != caller.person:
             raise NotAllowedError(f"<@{row.person}> was asked, and only they can answer.")
-        if row.phase != StepPhase.OFFERED:
-            raise ConflictError("This question was answered, or its time is over.")
+        if row.phase != StepPhase.OFFERED or now >= row.asked_at + LASTS:
+            raise ConflictError("This question was answered, or its 7 days are over.")
 
 
 def _asked(row: QuotaStep) -> StepRequest:
     length = timedelta(seconds=row.seconds)
-    return StepRequest(row.person, row.team, row.channel, row.gpus, length, row.reason)
+    return StepRequest(
+        row.person, row.team, row.channel, row.gpus, length, row.reason, row.gpu_type
+    )
 
 
 def forget(session: Session, now: datetime) -> None:

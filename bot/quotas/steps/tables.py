@@ -27,7 +27,8 @@ class StepPhase(StrEnum):
 class QuotaStep(SQLModel, table=True):
     """One run of the step in a workflow: what it asks for, in whose name.
 
-    `execution_id` is Slack's. `gpus` are added for `seconds`. `override_id` is the request, once
+    `execution_id` is Slack's. `gpus` are added for
+    `seconds`; `gpu_type` is empty where the team has only one. `override_id` is the request, once
     the person made it; `error` is what Slack is to show, where it comes to none.
     """
 
@@ -40,6 +41,7 @@ class QuotaStep(SQLModel, table=True):
     person: str = ""
     channel: str = ""
     gpus: int = 0
+    gpu_type: str = ""
     seconds: int = 0
     reason: str = ""
     asked_at: datetime = Field(sa_type=Moment)

@@ -142,7 +142,7 @@ def _parameters(given: Sequence[StepParameter]) -> dict[str, Any]:
             "name": each.name,
             "title": each.title,
             "description": each.description,
-            "is_required": True,
+            "is_required": each.is_required,
         }
         for each in given
     }

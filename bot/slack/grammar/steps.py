@@ -14,12 +14,13 @@ The same execution again has no further effect.
 
 @dataclass(frozen=True)
 class StepParameter:
-    """An input or an output of a step, which all are required; `kind` is Slack's type."""
+    """An input or an output of a step; `kind` is Slack's type."""
 
     name: str
     title: str
     description: str
     kind: str = "string"
+    is_required: bool = True
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ def upgrade() -> None:
     sa.Column('person', sa.String(), nullable=False),
     sa.Column('channel', sa.String(), nullable=False),
     sa.Column('gpus', sa.Integer(), nullable=False),
+    sa.Column('gpu_type', sa.String(), nullable=False),
     sa.Column('seconds', sa.Integer(), nullable=False),
     sa.Column('reason', sa.String(), nullable=False),
     sa.Column('asked_at', sa.DateTime(timezone=True), nullable=False),
