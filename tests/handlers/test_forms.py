@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from bot.slack.forms.form import Form
+from bot.slack.forms.form import MORE, Form
 from bot.slack.text import as_text
 from tests.handlers.command_client import ALICE, BOB, CAROL, TEAM_A, CommandClient
 from tests.handlers.filled_forms import answer, foreseen, opened, sent, used
@@ -47,6 +47,11 @@ def test_a_filled_form_sends_the_command(client: CommandClient) -> None:
     record = client.says(ALICE, TEAM_A, "/train show lane")
     assert "`python train.py`" in record
     assert "`LR=0.1 B=2`" in record
+
+
+def test_a_flag_is_shown_without_a_value(client: CommandClient) -> None:
+    (more,) = (each for each in opened(client, "/quota request").fields if each.name == MORE)
+    assert (more.hint, more.example) == ("As in a command: --break-glass", "--break-glass")
 
 
 def test_fields_that_do_not_fit_say_so(client: CommandClient) -> None:

@@ -65,10 +65,15 @@ def fields_of(verb: Verb, facts: FormFacts) -> list[Field]:
         "More options",
         FieldKind.LINES,
         hint=f"As in a command: {names}",
-        example=next(f"{each.dashed} {each.kind.example}" for each in others),
+        example=f"{others[0].dashed} {_example(others[0])}".rstrip(),
         initial=facts.initials.get(MORE, ""),
     )
     return [*fields, more]
+
+
+def _example(parameter: Parameter) -> str:
+    """A value that it takes; empty for a flag, which takes none, and for what may be anything."""
+    return "" if parameter.shape in {"flag", "rest"} else parameter.kind.example
 
 
 def spelled(verb: Verb, texts: Mapping[str, str]) -> str:
@@ -124,7 +129,7 @@ def _field(verb: Verb, parameter: Parameter, facts: FormFacts) -> Field:
         _label(parameter),
         kind,
         hint=_hint(parameter, default, is_searched=kind in _SEARCHES),
-        example="" if parameter.shape in {"flag", "rest"} else parameter.kind.example,
+        example=_example(parameter),
         options=options,
         initial=initial,
         is_optional=not (parameter.required or (is_team and facts.is_undecided)),
