@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class Tab:
 
     def __init__(self, socket: ClientConnection) -> None:
         self.problems: list[str] = []
+        self._streamed: list[str] = []
         self._socket = socket
         self._numbers = itertools.count(1)
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -74,6 +75,14 @@ class Tab:
             entry = told["params"]["entry"]
             if entry["level"] == "error" and _REFUSED not in entry["text"]:
                 self.problems.append(entry["text"])
+        elif told.get("method") == "Network.eventSourceMessageReceived":
+            self._streamed.append(told["params"]["data"])
+
+    def streamed(self, text: str) -> None:
+        """Waits until the stream has brought this text, and a frame is drawn after it."""
+        while not any(text in data for data in self._streamed):
+            self._hear(json.loads(self._socket.recv(timeout=PATIENCE_SECONDS)))
+        self.ask("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
 
     def open(self, url: str) -> None:
         """Goes to an address."""
@@ -101,8 +110,10 @@ class Tab:
         told: str = self.until(f"document.querySelector({json.dumps(selector)})?.innerText")
         return told
 
-    def click(self, selector: str, containing: str = "") -> None:
-        """Clicks the first element that fits and reads so, where it is seen."""
+    def click(
+        self, selector: str, containing: str = "", *, meanwhile: Callable[[], None] | None = None
+    ) -> None:
+        """Clicks the first element that fits and reads so; `meanwhile` happens before release."""
         found = self.until(
             f"""(() => {{
               const each = [...document.querySelectorAll({json.dumps(selector)})].find((one) =>
@@ -113,8 +124,14 @@ class Tab:
               return {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }};
             }})()"""
         )
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **found)
+        self._mouse("mouseMoved", "mousePressed", **found)
+        if meanwhile:
+            meanwhile()
+        self._mouse("mouseReleased", **found)
+
+    def _mouse(self, *kinds: str, **place: float) -> None:
+        for kind in kinds:
+            self.send("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
 
     def type(self, text: str) -> None:
         """Types a text where the focus is."""

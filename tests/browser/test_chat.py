@@ -69,6 +69,18 @@ def test_switching_people_shows_only_theirs(opened: Played) -> None:
     tab.until("!document.querySelector('.person:nth-child(3) .count')")
 
 
+def test_clicks_outlast_what_comes_meanwhile(opened: Played) -> None:
+    tab = opened.tab
+
+    def comes() -> None:
+        posts(opened, "breaking news")
+        tab.streamed("breaking news")
+
+    tab.click(".person", "Carol", meanwhile=comes)
+    tab.until("document.querySelector('.person[aria-pressed=true] .name').innerText === 'Carol'")
+    assert "breaking news" in tab.until(LAST)
+
+
 def test_unread_channels_are_marked_until_seen(opened: Played) -> None:
     tab = opened.tab
     posts(opened, "news", channel="C0DAILY")

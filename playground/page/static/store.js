@@ -15,6 +15,8 @@ export const store = {
 
 const listeners = new Map();
 let source = null;
+let isPressed = false;
+let waiting = []; // what came while the pointer was down
 
 /** Calls `act` whenever an event of this name comes. */
 export function on(name, act) {
@@ -28,17 +30,38 @@ export function emit(name, value) {
 /** Becomes a person: all that is shown from now on is what they see. */
 export function become(user) {
   source?.close();
+  waiting = [];
   store.me = user;
   source = new EventSource(`events?as=${encodeURIComponent(user)}`);
   source.onopen = () => emit("connection", true);
   source.onerror = () => emit("connection", false);
   for (const [name, take] of Object.entries(TAKES)) {
     source.addEventListener(name, (event) => {
-      const value = JSON.parse(event.data);
-      take(value);
-      emit(name, value);
+      const come = () => {
+        const value = JSON.parse(event.data);
+        take(value);
+        emit(name, value);
+      };
+      if (isPressed) waiting.push(come);
+      else come();
     });
   }
+}
+
+// A browser makes no click of a press and a release when what was pressed has been replaced in
+// between, and ends the selection of text that is replaced: nothing is redrawn while the pointer is down.
+
+addEventListener("pointerdown", () => { isPressed = true; }, true);
+for (const end of ["pointerup", "pointercancel", "dragend", "blur"]) addEventListener(end, release, true);
+
+function release(event) {
+  if (event.type === "blur" && event.target !== window) return; // an element lost the focus
+  isPressed = false;
+  setTimeout(() => { // the click comes first
+    const all = waiting;
+    waiting = [];
+    for (const come of all) come();
+  });
 }
 
 const TAKES = {
