@@ -1,11 +1,13 @@
 """A database of each kind for a test, with the tables of the code as it is."""
 
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -15,6 +17,7 @@ from sqlmodel import SQLModel
 
 from bot.database.database import Database
 from bot.database.revisions import known, newest
+from tests.postgres import copying
 
 _BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 # For tests of a rig that is on SQLite otherwise.
@@ -64,16 +67,38 @@ def create_schema(url: str) -> None:
 def create_tables(url: str, more: str = "") -> None:
     """Makes the tables that are declared so far, without migrations, in an empty database.
 
-    Thousands of tests want them: their statements are made once, and sent in one piece.
+    Thousands of tests want them, so they are made once, and copied as files.
     """
     statements = _statements(url.partition(":")[0], len(SQLModel.metadata.tables)) + more
     if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
-            # The bot's own mode; the mode stays with the file, and so does not cost each test.
-            file.executescript(f"PRAGMA journal_mode=WAL; BEGIN; {statements}; COMMIT")
+        Path(url.removeprefix("sqlite:///")).write_bytes(_sqlite_file(statements))
     else:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"BEGIN; {statements}; COMMIT".encode())
+        server, _, name = url.rpartition("/")
+        template = _postgres_template(server, statements)
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name}".encode())
+            connection.execute(copying(connection, name, template))
+
+
+@cache
+def _sqlite_file(statements: str) -> bytes:
+    """A database in the bot's own mode: the mode stays with the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "template.db"
+        with closing(sqlite3.connect(path)) as file:
+            file.executescript(f"PRAGMA journal_mode=WAL; BEGIN; {statements}; COMMIT")
+        return path.read_bytes()
+
+
+@cache
+def _postgres_template(server: str, statements: str) -> str:
+    """The name of a database of this server from which others are copied."""
+    name = f"template_{uuid4().hex}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(copying(connection, name, "template1"))
+    with psycopg.connect(f"{server}/{name}", autocommit=True) as connection:
+        connection.execute(f"BEGIN; {statements}; COMMIT".encode())
+    return name
 
 
 @cache

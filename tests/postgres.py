@@ -35,20 +35,30 @@ class PostgresServer:
     def fresh(self) -> str:
         """The URL of an empty database."""
         name = f"test{next(self._numbers)}"
-        self._order(f"CREATE DATABASE {name}")
+        with self._connected() as connection:
+            connection.execute(copying(connection, name, "template1"))
         return self.url(name)
 
     def drop(self, url: str) -> None:
         """Removes a database: the files of hundreds of them take minutes to remove at the end."""
-        self._order(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)")
+        with self._connected() as connection:
+            connection.execute(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)".encode())
 
     def url(self, database: str) -> str:
         """The URL of the database of that name."""
         return f"postgresql://app@127.0.0.1:{self.port}/{database}"
 
-    def _order(self, command: str) -> None:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(command.encode())
+    def _connected(self) -> psycopg.Connection:
+        return psycopg.connect(self.url("postgres"), autocommit=True)
+
+
+def copying(connection: psycopg.Connection, name: str, template: str) -> bytes:
+    """What makes a database that is a copy of another, by its files where one may choose.
+
+    Writing a copy to the log, which is PostgreSQL's default since 15, takes twice as long.
+    """
+    how = " STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""
+    return f"CREATE DATABASE {name} TEMPLATE {template}{how}".encode()
 
 
 @pytest.fixture(scope="session")

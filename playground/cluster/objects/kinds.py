@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 Object = dict[str, Any]
@@ -26,7 +27,7 @@ class Kind:
     preserves: bool = False
     crd: Any = None
 
-    @property
+    @cached_property
     def qualified(self) -> str:
         """The name in messages and rules: jobs.batch, pods."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
