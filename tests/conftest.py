@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.arm import arm
-from tests.databases import database, database_url, own_database
+from tests.databases import database, database_url, own_database, shared_statements
 from tests.object_stores import lake
 from tests.postgres import postgres_server, postgres_url
 from tests.seeds import pytest_addoption
@@ -25,6 +25,7 @@ __all__ = [
     "postgres_url",
     "pytest_addoption",
     "pytest_runtest_makereport",
+    "shared_statements",
 ]
 
 # That a machine is busy is no failure.

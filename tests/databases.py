@@ -2,6 +2,7 @@
 
 import sqlite3
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
@@ -11,10 +12,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from sqlalchemy import create_mock_engine
+from sqlalchemy import Dialect, Engine, create_engine, create_mock_engine, event
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlmodel import SQLModel
 
+from bot.database import connection
 from bot.database.database import Database
 from bot.database.revisions import known, newest
 from tests.postgres import copying
@@ -22,6 +24,29 @@ from tests.postgres import copying
 _BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 # For tests of a rig that is on SQLite otherwise.
 ON_BOTH = pytest.mark.parametrize("own_database", _BOTH, indirect=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_statements() -> Iterator[None]:
+    """Lets thousands of tests, each with engines of its own, compile a statement only once."""
+    dialects: dict[tuple[object, ...], Dialect] = {}
+    compiled: dict[Dialect, dict[Any, Any]] = defaultdict(dict)
+
+    def create(url: str, **options: Any) -> Engine:
+        engine = create_engine(url, **options)
+
+        def share(*_: object) -> None:
+            # Now, because the first connection has told the dialect what the server is.
+            sort = (engine.dialect.name, options.get("isolation_level"))
+            engine.dialect = dialects.setdefault(sort, engine.dialect)
+            engine.update_execution_options(compiled_cache=compiled[engine.dialect])
+
+        event.listen(engine, "connect", share, once=True)
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "create_engine", create)
+        yield
 
 
 @pytest.fixture(params=_BOTH)
@@ -75,9 +100,9 @@ def create_tables(url: str, more: str = "") -> None:
     else:
         server, _, name = url.rpartition("/")
         template = _postgres_template(server, statements)
-        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name}".encode())
-            connection.execute(copying(connection, name, template))
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as session:
+            session.execute(f"DROP DATABASE {name}".encode())
+            session.execute(copying(session, name, template))
 
 
 @cache
@@ -94,10 +119,10 @@ def _sqlite_file(statements: str) -> bytes:
 def _postgres_template(server: str, statements: str) -> str:
     """The name of a database of this server from which others are copied."""
     name = f"template_{uuid4().hex}"
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(copying(connection, name, "template1"))
-    with psycopg.connect(f"{server}/{name}", autocommit=True) as connection:
-        connection.execute(f"BEGIN; {statements}; COMMIT".encode())
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as session:
+        session.execute(copying(session, name, "template1"))
+    with psycopg.connect(f"{server}/{name}", autocommit=True) as session:
+        session.execute(f"BEGIN; {statements}; COMMIT".encode())
     return name
 
 
