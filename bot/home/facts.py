@@ -8,6 +8,7 @@ from datetime import datetime
 import structlog
 
 from bot.approvals import Approval
+from bot.config import RunLink
 from bot.database.database import Session
 from bot.datasets.caches.tables import Cache
 from bot.notices import NoticeKind, Way, ways_of_people
@@ -49,7 +50,7 @@ class HomeFacts:
 
     `live` and `ended` are runs by person, `stoppers` who stopped a run by the id of the run, and
     `idle` since when the GPUs of a run have been idle. `others_idle` are workloads by person that
-    the bot did not start.
+    the bot did not start. `links` are those that runs may have.
     """
 
     now: datetime
@@ -63,6 +64,7 @@ class HomeFacts:
     requests: Sequence[OpenRequest] = ()
     leaving: Sequence[Cache] = ()
     ways: Mapping[str, Mapping[NoticeKind, Way]] = field(default_factory=dict)
+    links: Sequence[RunLink] = ()
     status: str = ""
 
 
@@ -110,6 +112,7 @@ def gather(
         requests=_requests(services, renderers, session),
         leaving=services.datasets.keeping.leaving(session),
         ways=ways_of_people(session, services.settings().workspace, people),
+        links=services.settings().training.links,
         status=scope.status,
     )
 

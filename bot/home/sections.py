@@ -14,8 +14,10 @@ from bot.slack.home.page import FormButton, HomeItem, HomeSection
 from bot.slack.markup import FormatCommand, Markup, bold, code, join, plain, sentence, when
 from bot.slack.text import MARKS, headline, progress_text
 from bot.training.idle.runs import SNOOZE
+from bot.training.links import link_line
 from bot.training.runs.card import LOGS, RESUBMIT, summary_card
 from bot.training.runs.personal import EndedRun, TeamRuns
+from bot.training.spec import spec_of
 from bot.training.tables import BAD_ENDS, GOOD_ENDS, Run
 from bot.training.wording import state_words
 
@@ -173,7 +175,8 @@ def _run(facts: HomeFacts, run: Run, *, named: bool) -> HomeItem:
     snooze = (Button(SNOOZE, "Leave it alone for 4h", run.id),) if since else ()
     progress = (plain(progress_text(card.progress)),) if card.progress else ()
     lines = (head, *progress, *idle, *card.lines)
-    return HomeItem(lines[:_MOST_LINES], (*card.buttons, *snooze))
+    links = link_line(run, spec_of(run), facts.links) if facts.links else ()
+    return HomeItem((*lines[:_MOST_LINES], *links), (*card.buttons, *snooze))
 
 
 def _head(card: Card) -> tuple[Markup, ...]:
@@ -188,7 +191,9 @@ def _ended(run: EndedRun, facts: HomeFacts, *, named: bool) -> HomeItem:
     team = plain(f" · {run.team}") if named else ""
     state = plain(f" · {state_words(run, facts.now)}")
     line = join(MARKS[tone], " ", bold(run.reference), state, *at, team)
-    return HomeItem((line,), (Button(RESUBMIT, "Resubmit", run.id), Button(LOGS, "Logs", run.id)))
+    links = link_line(run, run.spec, facts.links) if facts.links else ()
+    buttons = (Button(RESUBMIT, "Resubmit", run.id), Button(LOGS, "Logs", run.id))
+    return HomeItem((line, *links), buttons)
 
 
 def _request(each: OpenRequest, *, with_buttons: bool) -> HomeItem:

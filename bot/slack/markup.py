@@ -50,6 +50,12 @@ def link(url: str) -> Markup:
     return Markup(f"<{plain(url).replace('|', '%7C')}>")
 
 
+def named_link(url: str, label: str) -> Markup:
+    """A clickable URL, shown as `label`."""
+    shown = plain(" ".join(label.split()))
+    return Markup(f"<{plain(url).replace('|', '%7C')}|{shown}>")
+
+
 def when(moment: datetime) -> Markup:
     """A time that every reader sees in their own zone; readers without Slack see UTC."""
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,32 +1,79 @@
-"""Buttons on cards of runs that open other tools: W&B, MLflow, Grafana, the commit."""
+"""Links of runs to other tools, as buttons or in a line: W&B, MLflow, Grafana, the commit."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
 from urllib.parse import quote
 
 from bot.config.links import PLACEHOLDER, RunLink
 from bot.masking import holds_a_secret, is_secret
 from bot.slack.card import Button
+from bot.slack.markup import Markup, join, named_link, plain
 from bot.training.spec import RunSpec
-from bot.training.tables import Run
 
 LINK = "train.link"
 """The button that Slack opens by itself; it reports the click all the same."""
 
 _LONGEST = 2_000
+_LONGEST_LINE = 2_500
 _ADDRESS = re.compile(r"https?://[^\s\"'<>|]+")
 _ENDS_SENTENCE = ".,;:!?)]}'"
 _SCHEME = re.compile(r"[a-z+]+://")
 
 
-def link_buttons(run: Run, spec: RunSpec, links: Sequence[RunLink]) -> tuple[Button, ...]:
+class LinkedRun(Protocol):
+    """What addresses are made from, of a run."""
+
+    @property
+    def team(self) -> str: ...  # noqa: D102
+    @property
+    def namespace(self) -> str: ...  # noqa: D102
+    @property
+    def cluster(self) -> str: ...  # noqa: D102
+    @property
+    def job_name(self) -> str: ...  # noqa: D102
+    @property
+    def started_at(self) -> datetime | None: ...  # noqa: D102
+    @property
+    def ended_at(self) -> datetime | None: ...  # noqa: D102
+    @property
+    def links(self) -> Mapping[str, str]: ...  # noqa: D102
+
+
+def link_buttons(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> tuple[Button, ...]:
     """A button for each link whose address is known, in the order of the configuration."""
-    values = dict(_values(run, spec))
-    found = (
-        (each.label, run.links.get(each.label) if each.url is None else _filled(each.url, values))
-        for each in links
-    )
-    return tuple(Button(LINK, label, "", url=address) for label, address in found if address)
+    return tuple(Button(LINK, label, "", url=url) for label, url in _known(run, spec, links))
+
+
+def link_line(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> tuple[Markup, ...]:
+    """A line with each link whose address is known; none if there is none.
+
+    A section of Slack's has 3,000 characters, so those that are too long are only counted.
+    """
+    left, shown, left_out = _LONGEST_LINE, list[Markup](), 0
+    for label, url in _known(run, spec, links):
+        link = named_link(url, label)
+        left_out += len(link) > left
+        if len(link) <= left:
+            left -= len(link)
+            shown.append(link)
+    more = [plain(f"{left_out} more on its card")] if left_out else []
+    parts = [part for each in (*shown, *more) for part in (" · ", each)]
+    return (join("Open in ", *parts[1:]),) if shown else tuple(more)
+
+
+def _known(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> Iterator[tuple[str, str]]:
+    """Label and address of each link whose address is known."""
+    values = dict(_values(run, spec)) if links else {}
+    for each in links:
+        if each.url is not None:
+            url = _filled(each.url, values)
+        else:  # what was kept must have the form that is configured now
+            url = run.links.get(each.label)
+            url = url if url and each.in_log and _fits(url, each.in_log) else None
+        if url:
+            yield each.label, url
 
 
 def find_links(
@@ -65,7 +112,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str | None:
     return address if len(address) <= _LONGEST else None
 
 
-def _values(run: Run, spec: RunSpec) -> Iterator[tuple[str, str]]:
+def _values(run: LinkedRun, spec: RunSpec) -> Iterator[tuple[str, str]]:
     """The values of all placeholders that this run has, as they stand in an address."""
     for name in ("team", "namespace", "cluster"):
         yield name, quote(getattr(run, name), safe="")

@@ -1,22 +1,25 @@
 """The runs of single people: those that live, and those that ended last."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, case, func, select
+import msgspec
+from sqlalchemy import Text, bindparam, case, cast, func, select
 from sqlmodel import Session, col
 
 from bot.database.columns import moment_of
 from bot.database.prepared import Prepared
+from bot.training.spec import RunSpec
 from bot.training.tables import NOT_ADMITTED, Run, reference
 
 _LOOKED_AT = 20
+_TIMES = 12  # so many columns of an ended run come before its times
 
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run that has ended, in a few columns."""
+    """A run that has ended, in a few columns; `spec_json` and `links_json` as they are stored."""
 
     id: str
     team: str
@@ -25,6 +28,11 @@ class EndedRun:
     phase: str
     wanted: str
     removing: str | None
+    cluster: str
+    namespace: str
+    job_name: str
+    spec_json: str
+    links_json: str
     since: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -33,6 +41,16 @@ class EndedRun:
     def reference(self) -> str:
         """The reference of this run, such as `lane#2`."""
         return reference(self.name, self.number)
+
+    @property
+    def spec(self) -> RunSpec:
+        """The spec of this run as it was requested."""
+        return msgspec.json.decode(self.spec_json, type=RunSpec)
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """Addresses that its log named, by label."""
+        return msgspec.json.decode(self.links_json, type=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -68,6 +86,11 @@ _ENDED = Prepared(
         col(Run.phase),
         col(Run.wanted),
         col(Run.removing),
+        col(Run.cluster),
+        col(Run.namespace),
+        col(Run.job_name),
+        cast(col(Run.spec), Text),
+        cast(col(Run.links), Text),
         col(Run.since),
         col(Run.started_at),
         col(Run.ended_at),
@@ -92,7 +115,7 @@ class PersonalRunService:
     def ended(self, session: Session, person: str) -> list[EndedRun]:
         """The runs of a person that ended last; newest first."""
         rows = _ENDED(session, {"person": person}).rows
-        return [EndedRun(*row[:7], *map(moment_of, row[7:])) for row in rows]
+        return [EndedRun(*row[:_TIMES], *map(moment_of, row[_TIMES:])) for row in rows]
 
     def of_teams(self, session: Session) -> dict[str, TeamRuns]:
         """How many runs live in each team that has any."""

@@ -8,7 +8,7 @@ import pytest
 from bot.config import RunLink
 from bot.slack.blocks import card_blocks
 from bot.slack.card import Button
-from bot.training.links import find_links, link_buttons
+from bot.training.links import find_links, link_buttons, link_line
 from bot.training.spec import spec_of
 from bot.training.tables import Run
 from playground.cluster.control.training import Line, Training
@@ -135,6 +135,33 @@ def test_a_restart_brings_a_new_address() -> None:
     assert find_links(["https://wandb.ai/acme/lane/runs/b"], (WANDB,), before) == before | {
         "W&B": "https://wandb.ai/acme/lane/runs/b"
     }
+
+
+def test_an_address_must_have_the_form_of_now() -> None:
+    kept = run(links={"W&B": "https://wandb.ai/acme/lane/runs/a"})
+    assert made(kept, WANDB) == {"W&B": "https://wandb.ai/acme/lane/runs/a"}
+    moved = RunLink(label="W&B", in_log="https://wandb.example.com/*/*/runs/*")
+    assert made(kept, moved) == {}
+
+
+def test_a_line_of_links_escapes_all_of_it() -> None:
+    odd = RunLink(label="a>b | <!here>", in_log="https://wandb.ai/*")
+    kept = run(links={odd.label: "https://wandb.ai/?a=1&b=<@U0ALICE>|x"})
+    assert link_line(kept, spec_of(kept), (odd,)) == (
+        "Open in <https://wandb.ai/?a=1&amp;b=&lt;@U0ALICE&gt;%7Cx|a&gt;b | &lt;!here&gt;>",
+    )
+    assert link_line(kept, spec_of(kept), (COMMIT,)) == ()
+
+
+def test_a_line_counts_links_without_room() -> None:
+    labels = ("first", "second", "third")
+    links = [RunLink(label=label, in_log="https://wandb.ai/*") for label in labels]
+    kept = run(links={label: f"https://wandb.ai/{label:x<1100}" for label in labels})
+    (line,) = link_line(kept, spec_of(kept), links)
+    assert line.endswith("|second> · 1 more on its card")
+    assert len(line) < 3_000
+    kept.links = dict.fromkeys(labels, f"https://wandb.ai/{'&' * 1900}")
+    assert link_line(kept, spec_of(kept), links) == ("3 more on its card",)
 
 
 def test_cards_have_the_buttons_of_links(rig: Rig) -> None:
