@@ -17,7 +17,8 @@ LINK = "train.link"
 
 _LONGEST = 2_000
 _LONGEST_LINE = 2_500
-_ADDRESS = re.compile(r"https?://[^\s\"'<>|]+")
+# Control characters end an address: some programs print in colours even where nothing shows them.
+_ADDRESS = re.compile(r"https?://[^\s\"'<>|\x00-\x1f\x7f]+")
 _ENDS_SENTENCE = ".,;:!?)]}'"
 _SCHEME = re.compile(r"[a-z+]+://")
 

@@ -1,6 +1,8 @@
 """Buttons on cards that open other tools, where a run says enough of itself."""
 
+import re
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,8 @@ GRAFANA = RunLink(
     label="Grafana",
     url="https://grafana.example.com/d/gpu?from={started}&to={ended}&var-ns={namespace}&var-pod={pods}",
 )
+MLFLOW_HOST = "http://mlflow.example.com:5000/"
+ROOT = Path(__file__).parents[4]
 COMMIT = RunLink(label="Commit", url="https://github.com/{repository}/commit/{commit}")
 REQUESTS = RunLink(label="Pull request", url="https://github.com/{repository}/pulls?q={commit}")
 BOARD = RunLink(label="TensorBoard", url="https://boards.example.com/{env.BOARD}/{run}")
@@ -102,6 +106,44 @@ def test_variables_are_filled_in_unless_secret() -> None:
 )
 def test_addresses_are_found_in_the_log(lines: list[str], found: dict[str, str]) -> None:
     assert find_links(lines, (WANDB, MLFLOW, GRAFANA), {}) == found
+
+
+# As printed by mlflow 3.17.2 at the end of a run, and by wandb 0.31.0 at its start and its end: to
+# a pipe, and, with colours, to a terminal.
+BY_MLFLOW = [
+    "🏃 View run big-lamb-59 at: http://mlflow.example.com:5000/#/experiments/1/runs/33944f0df0d2",
+    "🧪 View experiment at: http://mlflow.example.com:5000/#/experiments/1",
+]
+BY_WANDB = [
+    "wandb: ⭐️ View project at https://wandb.ai/acme/lane",
+    "wandb: 🚀 View run at https://wandb.ai/acme/lane/runs/x7q",
+    "wandb: 🚀 View run sad-owl-12 at: https://wandb.ai/acme/lane/runs/x7q",
+    "wandb: ⭐️ View project at: https://wandb.ai/acme/lane",
+]
+IN_COLOURS = [
+    "\x1b[34m\x1b[1mwandb\x1b[0m: 🚀 View run at \x1b[34m\x1b[4mhttps://wandb.ai/acme/lane/runs/x7q\x1b[0m"
+]
+
+
+@pytest.mark.parametrize("lines", [BY_WANDB, IN_COLOURS])
+def test_what_wandb_prints_leads_to_the_run(lines: list[str]) -> None:
+    assert find_links(lines, (WANDB,), {}) == {"W&B": "https://wandb.ai/acme/lane/runs/x7q"}
+
+
+def test_what_mlflow_prints_leads_to_the_run() -> None:
+    """The address of its experiment, printed after it, has the same beginning."""
+    form = documented("MLflow").replace("https://mlflow.example.com/", MLFLOW_HOST)
+    link = RunLink(label="MLflow", in_log=form)
+    address = "http://mlflow.example.com:5000/#/experiments/1/runs/33944f0df0d2"
+    assert find_links(BY_MLFLOW, (link,), {}) == {"MLflow": address}
+
+
+def documented(label: str) -> str:
+    """The form that the documentation gives for a tool's addresses."""
+    text = (ROOT / "docs" / "links.md").read_text()
+    found = re.search(rf'label: {label}, in_log: "([^"]+)"', text)
+    assert found is not None
+    return found[1]
 
 
 def test_no_line_is_searched_for_long() -> None:
