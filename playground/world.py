@@ -201,7 +201,8 @@ class World:
             shutil.copy(self.options.template, self.options.out / DATABASE)
         else:
             await self.bot.migrate()
-        await asyncio.gather(*(bot.start() for bot in self.bots))
+        await self.bot.start()  # so that it is the one that sends, and faults kill that one
+        await asyncio.gather(*(bot.start() for bot in self.bots[1:]))
         await self.pace.rest()
 
     async def until(self, predicate: Callable[[], T]) -> T:

@@ -29,7 +29,13 @@ USUAL_WRITES = frozenset({"create jobs", "delete jobs", "patch clusterqueues", "
 
 
 # A bot that was killed does not know what it asked of Slack in the minute before.
-_PACED = frozenset({("chat.update", "ratelimited"), ("chat.postMessage", "ratelimited")})
+_FORGOTTEN = frozenset(
+    {
+        ("chat.update", "ratelimited"),
+        ("chat.postMessage", "ratelimited"),
+        ("views.publish", "hash_conflict"),
+    }
+)
 
 
 class Story(StoryContext):
@@ -42,7 +48,7 @@ class Story(StoryContext):
 
     def __init__(self, world: World, *, unreliable: bool = False) -> None:
         super().__init__(world, unreliable=unreliable)
-        self.allowed_refusals: set[tuple[str, str]] = set(_PACED) if unreliable else set()
+        self.allowed_refusals: set[tuple[str, str]] = set(_FORGOTTEN) if unreliable else set()
         self._optional: list[Callable[[Entry], bool]] = []
         self.allowed_errors: set[str] = set()
         self.allowed_writes = set(USUAL_WRITES)

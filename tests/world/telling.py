@@ -51,7 +51,7 @@ def shown(world: World) -> list[str]:
     """
     slack = world.slack
     return sorted(
-        f"{channel.name}{' >' if message.is_reply else ''} {_bare(slack.text_of(message))}"
+        f"{channel.name}{' >' if message.is_reply else ''} {bare(slack.text_of(message))}"
         for channel in slack.channels.values()
         for message in channel.messages
         if message.viewer is None
@@ -131,7 +131,8 @@ def folder(parent: Path, name: str) -> Path:
     return path
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """A text without times, lengths and random names."""
     return _LENGTHS.sub("a while", _MOMENTS.sub("some day", _NUMBERS.sub("#", text)))
 
 

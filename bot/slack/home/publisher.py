@@ -40,7 +40,7 @@ _FIRST_BACK_OFF_SECONDS = 5.0
 _LONGEST_BACK_OFF_SECONDS = 600.0
 _OFF_SECONDS = 600.0
 _TOKEN_SECONDS = 60.0
-_HASH_CONFLICT, _NOT_ENABLED = "hash_conflict", "not_enabled"
+_HASH_CONFLICT, _NOT_ENABLED, _GONE = "hash_conflict", "not_enabled", "user_not_found"
 _chance = SystemRandom()
 
 
@@ -168,6 +168,7 @@ class HomePublisher:
         """Looks if it is time to, and publishes one tab; how long to wait before the next."""
         if self._rights.lease_seconds() < CALL_SECONDS:
             self._settle(watched=0, waits=False)
+            metrics.HOME_TABS.set(0)
             return _POLL_SECONDS
         self._database.gate.yield_to_foreground()
         found, now = self._database.read(self._open)
@@ -234,10 +235,13 @@ class HomePublisher:
         is_fresh = tab.published_at is not None and now - tab.published_at < _FRESH
         if prepared.digest == tab.digest and is_fresh:
             self._changed -= {tab.person}
-            self._record(tab, {"shown": tab.wants})
+            self._record(tab, {"shown": tab.wants, "access": prepared.access})
             return
-        if not self._rights.budgets.take(call):
+        # All that came before may have taken longer than the lease lasts.
+        if self._rights.lease_seconds() < CALL_SECONDS or not self._rights.budgets.take(call):
             return
+        if tab.digest:  # what Slack shows is unknown from now on, also to who finds us killed
+            self._record(tab, {"digest": ""})
         try:
             view_hash = self._client.publish_home(tab.person, prepared.view, tab.view_hash)
         except ChatError as error:
@@ -269,12 +273,16 @@ class HomePublisher:
             _FIRST_BACK_OFF_SECONDS * 2.0 ** min(tab.attempts, 10), _LONGEST_BACK_OFF_SECONDS
         )
         later = now + timedelta(seconds=seconds * _chance.uniform(0.5, 1.0))
-        self._record(tab, {"attempts": tab.attempts + 1, "not_before": later})
+        if error.code == _GONE:  # their rights no longer matter to what Slack shows
+            self._record(tab, {"access": ""})
+        # Whoever opened or clicked the tab meanwhile does not wait.
+        self._record(tab, {"attempts": tab.attempts + 1, "not_before": later}, wants=tab.wants)
 
-    def _record(self, tab: OpenTab, values: dict[str, Any]) -> None:
-        self._database.transaction(
-            lambda session: tabs.change(session, self._workspace, tab.person, values)
-        )
+    def _record(self, tab: OpenTab, values: dict[str, Any], *, wants: int | None = None) -> None:
+        def work(session: Session) -> None:
+            tabs.change(session, self._workspace, tab.person, values, wants=wants)
+
+        self._database.transaction(work)
 
     def _look_at_access(self, found: Sequence[OpenTab], now: datetime) -> None:
         """Has tabs published again that no one looks at, if their person's rights have changed."""

@@ -133,13 +133,18 @@ def open_tabs(session: Session, workspace_id: str, real_now: datetime) -> list[O
     return [OpenTab(*row[:_TIMES], *map(moment_of, row[_TIMES:])) for row in rows]
 
 
-def change(session: Session, workspace_id: str, person: str, values: dict[str, Any]) -> None:
-    """Records what became of a person's tab."""
-    session.connection().execute(
-        update(HomeTab)
-        .where(col(HomeTab.workspace_id) == workspace_id, col(HomeTab.person) == person)
-        .values(**values)
-    )
+def change(
+    session: Session,
+    workspace_id: str,
+    person: str,
+    values: dict[str, Any],
+    *,
+    wants: int | None = None,
+) -> None:
+    """Records what became of a person's tab; with `wants` only if that has not risen since."""
+    of_person = [col(HomeTab.workspace_id) == workspace_id, col(HomeTab.person) == person]
+    unchanged = [] if wants is None else [col(HomeTab.wants) == wants]
+    session.connection().execute(update(HomeTab).where(*of_person, *unchanged).values(**values))
 
 
 def access_shown(session: Session, workspace_id: str) -> dict[str, str]:
@@ -155,11 +160,19 @@ def access_shown(session: Session, workspace_id: str) -> dict[str, str]:
 def recall(
     session: Session, workspace_id: str, people: Collection[str], real_now: datetime
 ) -> None:
-    """Has tabs published once more although no one looks at them: rights have changed."""
+    """Has tabs published once more although no one looks at them: rights have changed.
+
+    One that its person has just opened is published anyway, and stays open as long as any.
+    """
+    seen_at = real_now - WATCHED + _RECALLED
     session.connection().execute(
         update(HomeTab)
-        .where(col(HomeTab.workspace_id) == workspace_id, col(HomeTab.person).in_(people))
-        .values(seen_at=real_now - WATCHED + _RECALLED, wants=col(HomeTab.wants) + 1)
+        .where(
+            col(HomeTab.workspace_id) == workspace_id,
+            col(HomeTab.person).in_(people),
+            col(HomeTab.seen_at) < seen_at,
+        )
+        .values(seen_at=seen_at, wants=col(HomeTab.wants) + 1)
     )
     touch(session, TOPIC)
 

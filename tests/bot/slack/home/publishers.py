@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, select
 
+from bot.slack.client import SlackClient
 from bot.slack.home import tabs
 from bot.slack.home.page import HomePage, HomeSection
 from bot.slack.home.publisher import HomePublisher, Prepared, WritingRights
@@ -28,6 +29,8 @@ class Pages:
     said: dict[str, str] = field(default_factory=dict)
     rights: dict[str, str] = field(default_factory=dict)
     looked: list[int] = field(default_factory=list)
+    meanwhile: Callable[[], object] | None = None
+    """What happens, once, while a tab is made or rights are read."""
 
     def digests(self, open_tabs: Sequence[OpenTab]) -> Mapping[str, str]:
         self.looked.append(len(open_tabs))
@@ -37,10 +40,17 @@ class Pages:
         said = self._said(tab.person)
         page = HomePage((HomeSection("Runs", (plain(said),)),))
         view = home_view(page, tab.channel, (WHEN, WHEN), lambda _form: None)
+        self._interrupted()
         return Prepared(said, self.rights.get(tab.person, "member"), view)
 
     def access(self, who: Sequence[str]) -> Mapping[str, str]:
+        self._interrupted()
         return {each: self.rights.get(each, "member") for each in who}
+
+    def _interrupted(self) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
 
     def _said(self, person: str) -> str:
         return self.said.get(person, "No runs.")
@@ -89,10 +99,11 @@ class HomeRig:
 
         return self.database.read(read)
 
-    def another(self) -> HomePublisher:
+    def another(self, client: SlackClient | None = None) -> HomePublisher:
         """The publisher of another process, or of the next one."""
-        return publisher_for(self.slack, self.database, self.pages, self.time, Budgets(
-            self.time.monotonic), lambda: self.lease[0])  # fmt: skip
+        rights = WritingRights(Budgets(self.time.monotonic), lambda: self.lease[0])
+        at = client or client_of(self.slack)
+        return publisher_for(at, self.database, self.pages, self.time, rights)
 
 
 def _said(view: View) -> str:
@@ -100,21 +111,13 @@ def _said(view: View) -> str:
 
 
 def publisher_for(
-    slack: Served,
+    client: SlackClient,
     database: TimedDatabase,
     pages: Pages,
     given: Time,
-    budgets: Budgets,
-    lease_seconds: Callable[[], float],
+    rights: WritingRights,
 ) -> HomePublisher:
-    return HomePublisher(
-        database,
-        client_of(slack),
-        pages,
-        "T0QM",
-        WritingRights(budgets, lease_seconds),
-        monotonic=given.monotonic,
-    )
+    return HomePublisher(database, client, pages, "T0QM", rights, monotonic=given.monotonic)
 
 
 @contextmanager
@@ -125,7 +128,8 @@ def home_rig(stage: Stage, url: str) -> Iterator[HomeRig]:
         create_tables(url)
         database = TimedDatabase(url, given)
         budgets = Budgets(given.monotonic)
-        publisher = publisher_for(slack, database, pages, given, budgets, lambda: lease[0])
+        rights = WritingRights(budgets, lambda: lease[0])
+        publisher = publisher_for(client_of(slack), database, pages, given, rights)
         try:
             yield HomeRig(slack, database, publisher, budgets, pages, given, lease)
         finally:
