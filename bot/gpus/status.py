@@ -9,8 +9,9 @@ from bot.charts.values import percent
 from bot.durations import format_duration
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.samples.usage import Now, SeriesUsage, grouped, together
-from bot.slack.card import Card, Table
+from bot.slack.card import Card, Progress, Table
 from bot.slack.markup import Markup, bold, join, plain
+from bot.slack.text import progress_text
 from bot.training.wording import gpus as gpus_words
 
 UNKNOWN = "unknown"
@@ -52,6 +53,18 @@ def status_card(clusters: Sequence[ClusterStatus], moment: datetime) -> Card:
         facts=tuple(fact for each in clusters for fact in _kinds(each))[:_MOST_KINDS],
         table=_teams(clusters, moment),
     )
+
+
+def allocation_line(status: ClusterStatus) -> Markup:
+    """A cluster in one line: how many of its GPUs are allocated, and how many workloads wait."""
+    name, now = bold(status.now.cluster), status.now
+    if now.sampled_at is None:
+        return join(name, ": its GPUs have not been sampled yet.")
+    held, there = together(now.parts).allocated / WHOLE, together(now.nodes).allocated / WHOLE
+    wait = "workload waits" if len(status.waits) == 1 else "workloads wait"
+    waiting = f" · {len(status.waits)} {wait}" if status.waits else ""
+    said = progress_text(Progress(held, there, "GPUs allocated"))
+    return join(name, plain(f"  {said}{waiting}"))
 
 
 def gpus(amount: int) -> str:

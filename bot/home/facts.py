@@ -11,6 +11,7 @@ from bot.approvals import Approval
 from bot.config import RunLink
 from bot.database.database import Session
 from bot.datasets.caches.tables import Cache
+from bot.gpus.status import ClusterStatus
 from bot.notices import NoticeKind, Way, ways_of_people
 from bot.people.people import name_of
 from bot.quotas.status import TeamStatus
@@ -45,6 +46,14 @@ class IdleGpus:
 
 
 @dataclass(frozen=True)
+class PlatformFacts:
+    """How the bot itself is, in one line, and the GPUs of each cluster as last sampled."""
+
+    status: str = ""
+    clusters: Sequence[ClusterStatus] = ()
+
+
+@dataclass(frozen=True)
 class HomeFacts:
     """The state of everything that Home tabs show.
 
@@ -65,20 +74,20 @@ class HomeFacts:
     leaving: Sequence[Cache] = ()
     ways: Mapping[str, Mapping[NoticeKind, Way]] = field(default_factory=dict)
     links: Sequence[RunLink] = ()
-    status: str = ""
+    platform: PlatformFacts = PlatformFacts()
 
 
 @dataclass(frozen=True)
 class HomeScope:
     """Whose tabs the facts are for, and their teams.
 
-    `has_heads` says whether leads or admins are among them; `status` is the bot's, for admins.
+    `has_heads` says whether leads or admins are among them; `platform` is for admins.
     """
 
     people: Collection[str]
     teams: Collection[str]
     has_heads: bool = True
-    status: str = ""
+    platform: PlatformFacts = PlatformFacts()
 
 
 def gather(
@@ -113,7 +122,7 @@ def gather(
         leaving=services.datasets.keeping.leaving(session),
         ways=ways_of_people(session, services.settings().workspace, people),
         links=services.settings().training.links,
-        status=scope.status,
+        platform=scope.platform,
     )
 
 

@@ -66,7 +66,8 @@ class _Page:
             if each.team is not None:
                 yield from self._team(each, each.team)
         if self._is_admin:
-            yield HomeSection("Platform", (plain(self._facts.status),))
+            facts = self._facts
+            yield sections.platform_section(facts.platform, facts.runs, self._format_command)
         if self._teams(Right.NOTICES):
             ways = self._facts.ways[self._person]
             yield sections.notices_section(ways, self._format_command)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.datasets.caches.evictions.notices import keep_buttons
 from bot.datasets.caches.tables import Cache
-from bot.home.facts import HomeFacts, OpenRequest
+from bot.gpus.status import allocation_line
+from bot.home.facts import HomeFacts, OpenRequest, PlatformFacts
 from bot.notices import CHOOSE, NoticeKind, Way
 from bot.quotas.status import TeamStatus, TypeStatus
 from bot.quotas.wording import amount
@@ -116,6 +117,30 @@ def team_runs(found: TeamRuns) -> Markup:
     whose = f"{found.people} {'person' if found.people == 1 else 'people'}"
     waiting = f", {found.waiting} of them waiting" if found.waiting else ""
     return plain(f"The team has {runs} of {whose}{waiting}.")
+
+
+def platform_section(
+    platform: PlatformFacts, runs: Mapping[str, TeamRuns], format_command: FormatCommand
+) -> HomeSection:
+    """The bot, the GPUs of all clusters and the runs of all teams, for admins."""
+    live = sum(each.live for each in runs.values())
+    waiting = sum(each.waiting for each in runs.values())
+    teams = sum(1 for each in runs.values() if each.live)
+    where = f"{teams} team{'' if teams == 1 else 's'}"
+    some = f"{live} live run{'' if live == 1 else 's'} in {where}, {waiting} of them waiting."
+    more = join(
+        code(format_command("gpu status")),
+        " and ",
+        code(format_command("qm status")),
+        " show more.",
+    )
+    lines = (
+        plain(platform.status),
+        *map(allocation_line, platform.clusters),
+        plain(some if live else "No team has live runs."),
+        more,
+    )
+    return HomeSection("Platform", lines)
 
 
 def caches_section(

@@ -13,7 +13,7 @@ from bot.clock import Clock
 from bot.commands.repeating import form_button
 from bot.database.database import Database, Session
 from bot.errors import NotAllowedError
-from bot.home.facts import HomeFacts, HomeScope, gather
+from bot.home.facts import HomeFacts, HomeScope, PlatformFacts, gather
 from bot.home.pages import Wording, broken_page, closed_page, home_page
 from bot.people.access import Caller, Role
 from bot.services import Services
@@ -53,7 +53,7 @@ class HomeSource:
         self._registry = registry
         submit = registry.commands["train"].verbs["submit"].examples[0]
         self._wording = Wording(registry.slash.of, submit)
-        self._status = _Recent[str](_MEMO_SECONDS)
+        self._platform = _Recent[PlatformFacts](_MEMO_SECONDS)
 
     def digests(self, tabs: Sequence[OpenTab]) -> dict[str, str]:
         """What each of these tabs says now, as digests; requests of people come in between."""
@@ -90,25 +90,26 @@ class HomeSource:
     def _facts_of_all(self, session: Session, tabs: Sequence[OpenTab]) -> HomeFacts:
         """What tabs show, of every team."""
         now, people = self._clock.now(), [each.person for each in tabs]
-        status = self._status.get(partial(self._look, session, now))
-        scope = HomeScope(people, self._services.settings().teams, status=status)
+        platform = self._platform.get(partial(self._look, session, now))
+        scope = HomeScope(people, self._services.settings().teams, platform=platform)
         return gather(self._services, self._renderers, session, scope, now)
 
     def _facts_of_one(self, session: Session, tab: OpenTab) -> HomeFacts:
         """What one tab shows, of its person's teams."""
         now, (callers, _) = self._clock.now(), self._callers(session, tab.person, tab.channel)
         roles = {role for each in callers for role in each.roles}
-        status = self._status.put(self._look(session, now)) if Role.ADMIN in roles else ""
+        is_admin = Role.ADMIN in roles
         scope = HomeScope(
             people=[tab.person],
             teams=[each.team for each in callers if each.team],
             has_heads=not roles.isdisjoint({Role.LEAD, Role.ADMIN}),
-            status=status,
+            platform=self._platform.put(self._look(session, now)) if is_admin else PlatformFacts(),
         )
         return gather(self._services, self._renderers, session, scope, now)
 
-    def _look(self, session: Session, now: datetime) -> str:
-        return status_line(self._services.status.look(session, now))
+    def _look(self, session: Session, now: datetime) -> PlatformFacts:
+        status = status_line(self._services.status.look(session, now))
+        return PlatformFacts(status, self._services.gpus.usage.status(session))
 
     def _some(self, session: Session, facts: HomeFacts, tabs: Sequence[OpenTab]) -> dict[str, str]:
         return {tab.person: _digest(self._page(session, facts, tab)[0]) for tab in tabs}

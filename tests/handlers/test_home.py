@@ -33,6 +33,7 @@ from tests.handlers.command_client import (
     opened,
 )
 from tests.handlers.furnished import Furnished
+from tests.handlers.gpu_past import sample
 from tests.handlers.home_pages import (
     buttons_of,
     page_of,
@@ -174,8 +175,19 @@ def test_approvers_decide_on_their_tab(client: CommandClient) -> None:
 
 
 def test_admins_see_the_state_of_the_platform(client: CommandClient) -> None:
-    (line,) = section_of(client, CAROL, "Platform")
-    assert re.fullmatch(r"Quartermaster \S+: working", line)
+    bot, *others = section_of(client, CAROL, "Platform")
+    assert re.fullmatch(r"Quartermaster \S+: working", bot)
+    more = "`/gpu status` and `/qm status` show more."
+    assert others == [
+        "default: its GPUs have not been sampled yet.", "No team has live runs.", more,
+    ]  # fmt: skip
+    sample(client)
+    client.says(ALICE, TEAM_A, SUBMIT)
+    assert section_of(client, CAROL, "Platform")[1:] == [
+        "default  ▱▱▱▱▱▱▱▱▱▱▱▱ 0 % · 0 of 16 GPUs allocated",
+        "1 live run in 1 team, 1 of them waiting.",
+        more,
+    ]
     for person in (ALICE, ERIN, BOB):
         assert "Platform" not in titles_of(client, person)
 
