@@ -23,8 +23,8 @@ help: ## list the targets
 setup: $(READY) ## build .venv from uv.lock; nothing to do when it is up to date
 	@echo "Ready: .venv has the packages of uv.lock."
 
-demo: $(READY) ## try the bot in a chat in your browser; without a terminal, play a story and exit
-	@if [ -t 1 ]; then $(PYTHON) -m bot playground --open; \
+demo: $(READY) ## try the bot in a chat in your browser; DEMO_ARGS=--agent-view adds suggested prompts
+	@if [ -t 1 ]; then $(PYTHON) -m bot playground --open $(DEMO_ARGS); \
 	else $(PYTHON) -m bot playground --headless --scenario first-run; fi
 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them

@@ -30,7 +30,8 @@ _EXAMPLES = """\b
 Examples:
   python -m playground --list
   python -m playground --headless --scenario first-run
-  python -m playground --open"""
+  python -m playground --open
+  python -m playground --open --agent-view --workflow-step"""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--port", metavar="N", default=0, help="Port of the control API.")
 @click.option("--page-port", metavar="N", default=0, help="Port of the page.")
+@click.option("--agent-view", is_flag=True,
+              help="On the page, the Slack app has the agent view of paid plans.")  # fmt: skip
+@click.option("--workflow-step", is_flag=True,
+              help="On the page, the Slack app has the workflow step of paid plans.")  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser, if there is one.")
 def main(  # one argument an option
     *,
@@ -97,12 +102,18 @@ def main(  # one argument an option
     database_url: str,
     port: int,
     page_port: int,
+    agent_view: bool,
+    workflow_step: bool,
     opens: bool,
 ) -> None:
     """Try Quartermaster in an embedded Slack workspace and cluster."""
     if headless and scenario is None:
         raise click.UsageError("--headless needs a --scenario; --list names them.")
-    setup = scenario.setup if scenario and headless else usual_setup()
+    wanted = {"--agent-view": agent_view, "--workflow-step": workflow_step}
+    manifest = tuple(option for option, is_wanted in wanted.items() if is_wanted)
+    if manifest and headless:
+        raise click.UsageError(f"{manifest[0]} is for the page: omit --headless.")
+    setup = scenario.setup if scenario and headless else usual_setup(manifest)
     options = Options(out, setup, database_url, seed=seed, ports=(port, 0, 0))
     html = html or out / "channels.html"
     arguments = Arguments(scenario, headless, keep, html, opens, page_port)

@@ -97,9 +97,27 @@ async def _shortcut(slack: Workspace, user: str, body: Json) -> Json:
     return {}
 
 
-async def _home(slack: Workspace, user: str, _body: Json) -> Json:
-    await slack.open_home(user)
+async def _home(slack: Workspace, user: str, body: Json) -> Json:
+    """Opens the Home tab or, with `"tab": "messages"`, the other tab of the app."""
+    await slack.open_home(user, tab="messages" if body.get("tab") == "messages" else "home")
     return {}
+
+
+async def _choose(slack: Workspace, user: str, body: Json) -> Json:
+    """Chooses a prompt that the agent view suggests; returns the message that it sends."""
+    message = await slack.choose(user, text(body, "title"))
+    return {"channel": message.channel, "ts": message.ts}
+
+
+async def _workflow(slack: Workspace, user: str, body: Json) -> Json:
+    """Runs a workflow of one step of the app, with inputs for it."""
+    inputs = body.get("inputs")
+    if not isinstance(inputs, dict):
+        raise WebError('"inputs" must be an object of values by the name of the input')
+    if not slack.has_app(user):
+        raise PersonError(f"{slack.name_of(user)} cannot use the app's steps")
+    execution = await slack.run_step(text(body, "step"), inputs)
+    return {"id": execution.id}
 
 
 async def _invite(slack: Workspace, user: str, body: Json) -> Json:
@@ -122,6 +140,8 @@ _ACTS: Mapping[str, Act] = {
     "close": _close,
     "shortcut": _shortcut,
     "home": _home,
+    "choose": _choose,
+    "workflow": _workflow,
     "invite": _invite,
 }
 

@@ -8,9 +8,10 @@ from playground.cluster.cluster import GPU, Cluster
 from playground.cluster.objects.kinds import Object
 from playground.page.stage import Stage
 from playground.slack.shapes import Json
+from playground.slack.workspace import Workspace
 from playground.world import World
 
-_CALLS, _PODS, _REFUSALS = 15, 40, 5
+_CALLS, _PODS, _REFUSALS, _STEPS = 15, 40, 5, 10
 _ENDED = {"Succeeded", "Failed"}
 
 
@@ -35,6 +36,7 @@ def _world(world: World) -> Json:
         },
         "clusters": [_cluster(name, each) for name, each in world.clusters.items()],
         "pools": list(_pools(estate)) if estate is not None else [],
+        "steps": list(_steps(world.slack)),
         "calls": [
             {"number": r.number, "service": r.service, "name": r.name, "about": r.about[:160]}
             for r in reversed(calls)
@@ -44,6 +46,27 @@ def _world(world: World) -> Json:
             *sorted(set(world.slack.violations)),
         ],
     }
+
+
+def _steps(slack: Workspace) -> Iterator[Json]:
+    """The last runs of the app's steps in workflows, and how each ended."""
+    for each in reversed(list(slack.executions.values())[-_STEPS:]):
+        function = slack.app.functions.get(each.callback_id, {})
+        yield {
+            "id": each.id,
+            "title": function.get("title", each.callback_id),
+            "state": "runs" if each.is_running else "failed" if each.error else "completed",
+            "inputs": _titled(each.inputs, function.get("input_parameters", {})),
+            "outputs": _titled(each.outputs, function.get("output_parameters", {})),
+            "error": each.error,
+        }
+
+
+def _titled(values: Json, parameters: Json) -> list[Json]:
+    titles = {name: declared["title"] for name, declared in parameters.items()}
+    return [
+        {"title": titles.get(name, name), "value": f"{value}"} for name, value in values.items()
+    ]
 
 
 def _cluster(name: str, cluster: Cluster) -> Json:

@@ -35,6 +35,9 @@ class Seen:
         for channel in self._places():
             yield from self._new_messages(channel)
         yield from self._changed("views", self._views())
+        if self._slack.app.has_agent_view and self._slack.has_app(self._user):
+            offered = self._slack.prompts_of(self._user)
+            yield from self._changed("prompts", {"offered": offered})
         yield from self._changed("notified", dict(self._notified))
         yield from failures
 
@@ -65,7 +68,8 @@ class Seen:
     def _workspace(self) -> Json:
         slack = self._slack
         about = slack.manifest.get("display_information", {})
-        commands = slack.manifest.get("features", {}).get("slash_commands", [])
+        features = slack.manifest.get("features", {})
+        commands, agent = features.get("slash_commands", []), features.get("agent_view", {})
         is_ours = slack.has_app(self._user)
         return {
             "me": self._user,
@@ -76,6 +80,7 @@ class Seen:
                 "colour": about.get("background_color", ""),
                 "has_home": slack.app.has_home and is_ours,
                 "takes_messages": slack.app.takes_messages,
+                "agent": agent.get("agent_description", ""),
             },
             "people": [_person(user) for user in slack.users.values()],
             "groups": [{"id": each.id, "name": each.handle} for each in slack.groups.values()],
@@ -91,6 +96,9 @@ class Seen:
             "shortcuts": [
                 {"name": each["name"], "kind": each["type"]}
                 for each in (slack.app.shortcuts.values() if is_ours else ())
+            ],
+            "steps": [
+                _step(name, each) for name, each in (slack.app.functions if is_ours else {}).items()
             ],
             "emoji": {name: list(sign) for name, sign in EMOJI.items()},
         }
@@ -185,6 +193,22 @@ def _person(user: User) -> Json:
         "is_stranger": user.team_id != TEAM and not user.organisation,
         "is_gone": user.deleted,
     }
+
+
+def _step(name: str, function: Json) -> Json:
+    """A step that the app has for workflows, with the inputs that a workflow must give it."""
+    inputs = [
+        {
+            "name": key,
+            "title": each["title"],
+            "hint": each.get("description", ""),
+            "type": each["type"],
+            "is_required": each["is_required"],
+        }
+        for key, each in function["input_parameters"].items()
+    ]
+    about = {"title": function["title"], "description": function["description"]}
+    return {"name": name, **about, "inputs": inputs}
 
 
 def _channel(channel: Channel) -> Json:

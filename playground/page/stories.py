@@ -24,8 +24,11 @@ OFFERED = {
     "dataset-day": "A day of a dataset: cached once, shared, evicted",
     "elastic": "Elastic training that gives nodes back and takes them again",
     "fairness": "Four teams share sixteen GPUs: borrowing, preemption, fairness",
+    "agent-view": "Suggested prompts: Slack's agent view, in paid plans",
+    "workflow-step": "A workflow asks for GPUs: the bot's step, in paid plans",
 }
-"""What the page offers: a short one, and one for each of the guides that the bot replaces."""
+"""What the page offers: a short one, one for each of the guides that the bot replaces, and what
+only workspaces with a paid plan have."""
 
 _LEAST_SECONDS, _MOST_SECONDS, _ANNOUNCED_SECONDS = 1.0, 8.0, 2.0
 _WORDS_A_SECOND = 4.0
@@ -145,6 +148,11 @@ class _Reader(Person):
     async def clicks(self, card: Card, label: str, *, confirming: Words | None = None) -> None:
         await self._comes(card.message.channel, "clicks", label)
         await super().clicks(card, label, confirming=confirming)
+
+    @override
+    async def chooses(self, title: str) -> Card:
+        await self._comes(self.read.world.slack.im(self.id).id, "chooses", title)
+        return await super().chooses(title)
 
     async def _comes(self, channel: str, does: str, what: str, thread: str = "") -> None:
         step = {"person": self.id, "channel": channel, "thread": thread, "does": does, "what": what}

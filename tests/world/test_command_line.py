@@ -43,6 +43,14 @@ def test_headless_without_scenario_is_refused() -> None:
     )
 
 
+def test_options_of_the_page_need_the_page() -> None:
+    result = said("--headless", "--scenario", "first-run", "--agent-view")
+    assert (result.exit_code, result.output.splitlines()[-1]) == (
+        2,
+        "Error: --agent-view is for the page: omit --headless.",
+    )
+
+
 @pytest.mark.slow
 def test_story_says_where_its_channels_are(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "playground", "--headless", "--scenario", "a-failing-run"]

@@ -2,6 +2,7 @@
 
 import { h, openMenu, toast, uniqueId } from "./dom.js";
 import { act, channelOf, store } from "./store.js";
+import { workflows } from "./workflows.js";
 
 /** A field for messages to a place ({channel, thread}); it empties itself when they are sent. */
 export class Composer {
@@ -23,8 +24,8 @@ export class Composer {
     this.note = h("div", { class: "soft note" });
     this.plus = h("button", {
       class: "icon plus", "aria-label": "Shortcuts", "aria-haspopup": "menu", "aria-expanded": "false", hidden: true,
-      onclick: () => openMenu(this.plus, shortcuts("global").map((name) =>
-        [name, () => act("shortcut", { name }).catch((error) => toast(error.message))])),
+      onclick: () => openMenu(this.plus, [...shortcuts("global").map((name) =>
+        [name, () => act("shortcut", { name }).catch((error) => toast(error.message))]), ...workflows()]),
     }, "+");
     this.send = h("button", { class: "button primary", onclick: () => this.sends() }, "Send");
     this.root = h("div", { class: "composer" }, this.list,
@@ -44,7 +45,7 @@ export class Composer {
     }
     const there = channelOf(channel);
     const app = store.workspace?.app;
-    this.plus.hidden = Boolean(thread) || !shortcuts("global").length;
+    this.plus.hidden = Boolean(thread) || !(shortcuts("global").length + workflows().length);
     const isClosed = there?.is_archived || (there?.is_direct && !app?.takes_messages);
     const where = there?.is_direct ? app?.name : `#${there?.name ?? ""}`;
     this.area.disabled = this.send.disabled = Boolean(isClosed) || !there;

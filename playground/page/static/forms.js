@@ -44,6 +44,14 @@ function topForm() {
   return open.get(store.views.forms.at(-1)?.id);
 }
 
+/** What Slack itself says before it sends a form, by the block that lacks a value. */
+export function missing(inputs) {
+  const isEmpty = (value) => value === null || value.length === 0;
+  return Object.fromEntries(inputs
+    .filter(({ block, read }) => !block.optional && isEmpty(read()))
+    .map(({ block }) => [block.block_id, "Please complete this required field."]));
+}
+
 class Form {
   constructor() {
     this.titleId = uniqueId();
@@ -111,20 +119,12 @@ class Form {
     return first;
   }
 
-  /** What Slack itself says before it sends a form. */
-  missing() {
-    const isEmpty = (value) => value === null || value.length === 0;
-    return Object.fromEntries(this.inputs
-      .filter(({ block, read }) => !block.optional && isEmpty(read()))
-      .map(({ block }) => [block.block_id, "Please complete this required field."]));
-  }
-
   async sends() {
     if (this.root.getAttribute("aria-busy")) return;
     for (const input of this.inputs) input.complain(null);
-    const missing = this.missing();
-    if (Object.keys(missing).length) {
-      this.complain(missing)?.focus();
+    const lacking = missing(this.inputs);
+    if (Object.keys(lacking).length) {
+      this.complain(lacking)?.focus();
       return;
     }
     this.root.setAttribute("aria-busy", "true");

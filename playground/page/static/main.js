@@ -1,5 +1,6 @@
 // The page: who one is, where one is, and what is drawn anew when something comes.
 
+import { Prompts } from "./agent.js";
 import { blocks } from "./blocks.js";
 import { Composer } from "./composer.js";
 import { dayName, now, timeOf } from "./dates.js";
@@ -16,6 +17,7 @@ const list = new MessageList({ label: "Messages", onThread: (ts) => go(store.pla
 const replies = new MessageList({ label: "Replies", onThread: () => {} });
 const composer = new Composer(() => ({ channel: store.place.channel, thread: "" }));
 const answer = new Composer(() => store.place);
+const prompts = new Prompts(({ channel, ts }) => { if (channel === store.place.channel) go(channel, ts); });
 const caption = h("div", { class: "caption", role: "status", hidden: true });
 const tour = new Tour({
   caption,
@@ -33,7 +35,7 @@ let isBuilt = false;
 
 function build() {
   isBuilt = true;
-  $("conversation").replaceChildren(title, tabs, home, list.root, caption, composer.root);
+  $("conversation").replaceChildren(title, tabs, home, list.root, caption, prompts.root, composer.root);
   $("thread").replaceChildren(
     h("header", { class: "title" }, h("h2", {}, "Thread"),
       h("button", { class: "icon", "aria-label": "Close the thread", onclick: () => go(store.place.channel) }, "✕")),
@@ -76,7 +78,14 @@ export function go(channel, thread = "", tab = "") {
   showThread();
   drawPlace();
   writeAddress();
-  if (tab === "home" && before.tab !== "home") act("home").catch((error) => toast(error.message));
+  if (channel !== before.channel || tab !== before.tab) visitApp();
+}
+
+/** Tells the app that its direct messages are opened, or its Home. */
+function visitApp() {
+  const { channel, tab } = store.place;
+  if (!channelOf(channel)?.is_direct) return;
+  act("home", { tab: tab || "messages" }).catch((error) => { if (tab) toast(error.message); });
 }
 
 function showThread() {
@@ -108,6 +117,7 @@ on("workspace", () => {
     list.show(store.place.channel);
     replies.thread = undefined;
     showThread();
+    visitApp();
   }
   document.documentElement.style.setProperty("--app", store.workspace.app.colour || "#4a154b");
   drawPlace();
@@ -127,6 +137,7 @@ on("messages", ({ channel }) => {
   drawNames();
 });
 
+on("prompts", () => prompts.update());
 on("views", () => { if (isBuilt) drawHome(); });
 on("notified", drawNames);
 on("read", drawNames);
@@ -164,9 +175,10 @@ function drawPlace() {
   document.title = `${channel.is_direct ? app.name : `#${channel.name}`} · playground`;
   refill(title,
     h("h2", {}, channel.is_direct ? app.name : `# ${channel.name}`),
-    h("span", { class: "soft" }, channel.is_direct ? app.description : members));
+    h("span", { class: "soft" }, channel.is_direct ? app.agent || app.description : members));
   drawTabs(channel, app);
   drawHome();
+  prompts.update();
   composer.move();
   answer.move();
 }

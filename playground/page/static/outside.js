@@ -2,6 +2,7 @@
 
 import { h, refill, toast } from "./dom.js";
 import { change, store } from "./store.js";
+import { mention, mrkdwn } from "./text.js";
 
 export class Outside {
   constructor(root, tour) {
@@ -26,6 +27,7 @@ export class Outside {
     refill(this.lists,
       told.refused.length > 0 && h("div", { class: "alert error", role: "alert" }, h("b", {}, "Slack refused the bot"),
         h("ul", {}, told.refused.map((each) => h("li", {}, each)))),
+      told.steps.length > 0 && part("Steps of workflows", told.steps.length, told.steps.map(step)),
       told.clusters.map((each) => cluster(each, told.clusters.length > 1, part)),
       told.pools.length > 0 && part("Capacity pools", told.pools.length, told.pools.map(pool)),
       part("The bot’s last calls", "", h("ol", { class: "calls" }, told.calls.map(call))));
@@ -143,6 +145,21 @@ function pool(each) {
 
 function rate(value) {
   return `${Math.round(value * 10) / 10} MiB/s`;
+}
+
+function step(each) {
+  const lamp = { runs: "waits", completed: "well", failed: "ill" }[each.state];
+  const values = (list) => list.map(({ title, value }) => [h("dt", {}, title), h("dd", {}, shown(value))]);
+  return h("div", { class: "step" },
+    h("div", { class: "row between" }, h("b", {}, h("i", { class: `lamp ${lamp}` }), each.title), h("span", { class: "soft" }, each.state)),
+    each.error && h("p", { class: "bad" }, mrkdwn(each.error)),
+    h("dl", {}, each.outputs.length ? values(each.outputs) : values(each.inputs)));
+}
+
+/** A value as Slack shows it: ids of people and channels by their names. */
+function shown(value) {
+  if (/^[UW]0\w+$/.test(value)) return mention("@", value);
+  return /^C0\w+$/.test(value) ? mention("#", value) : mrkdwn(value);
 }
 
 function call(each) {

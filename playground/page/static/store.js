@@ -8,6 +8,7 @@ export const store = {
   channels: new Map(), // id -> Map of ts -> message
   views: { forms: [], home: null },
   notified: {},
+  prompts: [], // that the agent view suggests
   outside: {},
   story: null,
   place: { channel: "", thread: "", tab: "" },
@@ -70,6 +71,7 @@ const TAKES = {
     store.channels = new Map();
     store.views = { forms: [], home: null };
     store.workspace = null;
+    store.prompts = [];
   },
   clock: ({ offset }) => { store.offset = offset; },
   workspace: (value) => { store.workspace = value; },
@@ -80,6 +82,7 @@ const TAKES = {
     for (const ts of gone) known.delete(ts);
   },
   views: (value) => { store.views = value; },
+  prompts: ({ offered }) => { store.prompts = offered; },
   notified: (value) => { store.notified = value; },
   outside: (value) => { store.outside = value; },
   story: (value) => { store.story = value; },

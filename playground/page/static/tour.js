@@ -93,6 +93,6 @@ function told({ state, said, step }) {
   if (state === "ended") return "The story is over. Its world is yours now: try something.";
   if (state === "failed") return `The story took another turn than it should have: ${said}`;
   if (!step) return "The story begins.";
-  const what = step.does === "clicks" ? h("b", {}, step.what) : h("code", {}, step.what);
+  const what = ["clicks", "chooses"].includes(step.does) ? h("b", {}, step.what) : h("code", {}, step.what);
   return [`${nameOf(step.person)} ${step.does} `, what];
 }
