@@ -24,8 +24,8 @@ OFFERED = {
     "dataset-day": "A day of a dataset: cached once, shared, evicted",
     "elastic": "Elastic training that gives nodes back and takes them again",
     "fairness": "Four teams share sixteen GPUs: borrowing, preemption, fairness",
-    "agent-view": "Suggested prompts: Slack's agent view, in paid plans",
-    "workflow-step": "A workflow asks for GPUs: the bot's step, in paid plans",
+    "agent-view": "Suggested prompts, in paid plans",
+    "workflow-step": "A workflow asks for GPUs",
 }
 """What the page offers: a short one, one for each of the guides that the bot replaces, and what
 only workspaces with a paid plan have."""

@@ -113,6 +113,30 @@ def test_threads_open_beside_the_channel(opened: Played) -> None:
     tab.until("document.querySelector('#thread').hidden")
 
 
+def test_order_stays_when_old_messages_go(opened: Played) -> None:
+    tab, slack = opened.tab, opened.world.slack
+    shown = "[...document.querySelectorAll('.item')].map((each) => each.dataset.ts)"
+    sent = [posts(opened, f"message {number}") for number in range(130)]
+    for gone in (sent[0], sent[40], sent[89], sent[129]):
+        opened.slack.call(lambda gone=gone: slack.delete(gone))
+    sent.append(posts(opened, "the last"))
+    opened.slack.call(lambda: edit(slack, sent[60], Change("changed")))
+    left = [each.ts for number, each in enumerate(sent) if number not in {0, 40, 89, 129}]
+    tab.until(f"{LAST}?.includes('the last')")
+    assert tab.ask(shown) == left
+    tab.open(opened.url)
+    tab.until(f"{shown}.length === {len(left)}")
+    assert tab.ask(shown) == left
+    opened.slack.call(lambda: slack.delete(sent[20]))
+    left.remove(sent[20].ts)
+    tab.until(f"{shown}.length === {len(left)}")
+    assert tab.ask(shown) == left
+    read = f"document.querySelector('[data-ts=\"{sent[60].ts}\"] .text').textContent"
+    assert tab.ask(read) == "changed"
+    empty = "[...document.querySelectorAll('.chunk')].filter((each) => !each.firstChild).length"
+    assert tab.ask(empty) == 0
+
+
 def test_slash_lists_commands_by_keys(opened: Played) -> None:
     tab = opened.tab
     tab.click(".composer textarea")

@@ -1,6 +1,6 @@
 // The messages of a channel or thread. Each is made once and made again only when it changed; the
-// newest are there at once, the older ones follow while the browser is idle. Each is laid out by
-// itself (contain, in the style sheet), so that thousands stay smooth.
+// newest are there at once, the older ones follow while the browser is idle. Those far away are not
+// laid out, chunk by chunk (content-visibility, in the style sheet), so that thousands stay smooth.
 
 import { blocks } from "./blocks.js";
 import { dayName, dayOf, fullTime, momentOf, timeOf } from "./dates.js";
@@ -9,7 +9,7 @@ import { fixed, h, openMenu, swap, toast } from "./dom.js";
 import { act, fileUrl, lastRead, markRead, messagesOf, nameOf, person, store } from "./store.js";
 import { emoji, mrkdwn } from "./text.js";
 
-const AT_ONCE = 40, WHILE_IDLE = 200, TOGETHER_SECONDS = 300, NEAR_END = 60;
+const AT_ONCE = 40, WHILE_IDLE = 50, BREAK_MS = 10, CHUNK = 25, TOGETHER_SECONDS = 300, NEAR_END = 60;
 
 export class MessageList {
   /** `onThread` is called with the timestamp of a message whose thread is to be opened. */
@@ -20,6 +20,7 @@ export class MessageList {
       class: "messages", role: "log", "aria-label": label, tabindex: "0", onscroll: () => this.scrolled(),
     }, this.inner);
     this.nodes = new Map(); // ts -> node
+    this.chunks = new Map(); // number -> element; 0 begins with the message that was the anchor
     this.isAtEnd = true;
     new ResizeObserver(() => this.keepEnd()).observe(this.inner);
     new ResizeObserver(() => this.keepEnd()).observe(this.root);
@@ -30,50 +31,92 @@ export class MessageList {
     this.channel = channel;
     this.thread = thread;
     this.nodes.clear();
+    this.chunks.clear();
     this.inner.replaceChildren();
     this.isAtEnd = true;
     this.unreadAfter = thread ? "" : lastRead(channel);
-    this.oldest = Math.max(0, messagesOf(channel, thread).length - AT_ONCE);
+    this.anchor = this.oldest = undefined;
     this.update();
   }
 
   /** Brings the list up to date. */
   update() {
     const messages = messagesOf(this.channel, this.thread);
-    const replies = repliesOf(this.channel);
-    const wanted = messages.slice(this.oldest);
-    const shown = new Set(wanted.map((each) => each.ts));
-    for (const [ts, node] of this.nodes) if (!shown.has(ts)) this.forget(ts, node);
-    let before = this.inner.querySelector(":scope > .empty");
-    before?.remove();
-    before = null;
-    wanted.forEach((message, at) => {
-      const node = this.node(message, messages[this.oldest + at - 1], replies.get(message.ts) ?? []);
-      const place = before ? before.nextSibling : this.inner.firstChild;
-      if (place !== node) this.inner.insertBefore(node, place);
-      before = node;
-    });
+    if (this.anchor === undefined && messages.length) {
+      this.anchor = this.oldest = messages.at(-AT_ONCE)?.ts ?? messages[0].ts;
+    }
+    const wanted = new Set(messages.map((each) => each.ts));
+    for (const [ts, node] of this.nodes) if (!wanted.has(ts)) this.forget(ts, node);
+    this.inner.querySelector(":scope > .empty")?.remove();
+    this.draws(messages, indexOf(messages, this.oldest ?? ""), messages.length);
     if (!messages.length) this.inner.append(h("p", { class: "empty" }, "Nothing here yet."));
     this.keepEnd();
     this.read(messages);
-    if (this.oldest > 0 && !this.filling) this.fill();
+    if (messages[0]?.ts < this.oldest) this.fill();
   }
 
   forget(ts, node) {
+    const chunk = node.parentNode;
     node.remove();
     this.nodes.delete(ts);
+    if (!chunk.firstChild) this.drop(chunk);
   }
 
-  /** Adds older messages, some at a time, until all are there. */
+  drop(chunk) {
+    chunk.remove();
+    this.chunks.delete(Number(chunk.dataset.number));
+  }
+
+  /** Adds older messages while the browser is idle, some at a time, until all are there. */
   fill() {
+    if (this.filling) return;
     this.filling = true;
     const later = window.requestIdleCallback ?? ((act) => setTimeout(act, 16));
-    later(() => {
+    later((deadline) => {
       this.filling = false;
-      const { oldest } = this;
-      this.oldest = Math.max(0, oldest - WHILE_IDLE);
-      if (oldest) this.update();
+      const messages = messagesOf(this.channel, this.thread);
+      let from = indexOf(messages, this.oldest ?? "");
+      while (from) {
+        const to = from;
+        from = Math.max(0, to - WHILE_IDLE);
+        this.oldest = messages[from].ts;
+        // The one after them may now follow another message, or no longer begin a day.
+        this.draws(messages, from, Math.min(to + 1, messages.length));
+        if (!(deadline?.timeRemaining() > BREAK_MS)) break;
+      }
+      if (from) this.fill();
     });
+  }
+
+  /** Draws a range of the messages. */
+  draws(messages, from, to) {
+    const replies = repliesOf(this.channel);
+    const anchor = indexOf(messages, this.anchor ?? "");
+    let chunk = null, before = null;
+    for (let at = from; at < to; at += 1) {
+      const number = Math.floor((at - anchor) / CHUNK);
+      if (chunk?.dataset.number !== String(number)) {
+        chunk = this.chunk(number);
+        before = null;
+      }
+      const node = this.node(messages[at], messages[at - 1], replies.get(messages[at].ts) ?? []);
+      const place = before ? before.nextSibling : chunk.firstChild;
+      const left = node.parentNode;
+      if (place !== node) chunk.insertBefore(node, place);
+      if (left && left !== chunk && !left.firstChild) this.drop(left);
+      before = node;
+    }
+  }
+
+  /** Messages that stand together, and that the browser does not lay out while they are far away. */
+  chunk(number) {
+    const known = this.chunks.get(number);
+    if (known) return known;
+    const fresh = h("div", { class: "chunk", "data-number": String(number) });
+    const next = Math.min(...[...this.chunks.keys()].filter((each) => each > number));
+    this.inner.insertBefore(fresh, this.chunks.get(next) ?? null);
+    this.chunks.set(number, fresh);
+    return fresh;
   }
 
   node(message, previous, replies) {
@@ -165,6 +208,17 @@ export class MessageList {
   keepEnd() {
     if (this.isAtEnd) this.root.scrollTop = this.root.scrollHeight;
   }
+}
+
+/** Where a message stands, or would. */
+function indexOf(messages, ts) {
+  let from = 0, to = messages.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (messages[middle].ts < ts) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function newest(channel) {
