@@ -145,9 +145,9 @@ class Tab:
         self.send("Input.dispatchKeyEvent", type=down, text=written, **named)
         self.send("Input.dispatchKeyEvent", type="keyUp", **named)
 
-    def resize(self, width: int, height: int, *, is_phone: bool = False) -> None:
-        """Gives the window another size."""
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
+    def resize(self, width: int, height: int, *, is_phone: bool = False, scale: float = 1) -> None:
+        """Gives the window another size; `scale` is how many pixels of the screen one of it has."""
+        size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_phone}
         self.send("Emulation.setDeviceMetricsOverride", **size)
 
     def prefers(self, scheme: str) -> None:

@@ -1,6 +1,7 @@
 """The chat in a browser: messages, people, threads, commands, keys."""
 
 import re
+from functools import partial
 from typing import Any
 
 from playground.slack.people import BOT_USER, Message
@@ -118,11 +119,11 @@ def test_order_stays_when_old_messages_go(opened: Played) -> None:
     shown = "[...document.querySelectorAll('.item')].map((each) => each.dataset.ts)"
     sent = [posts(opened, f"message {number}") for number in range(130)]
     for gone in (sent[0], sent[40], sent[89], sent[129]):
-        opened.slack.call(lambda gone=gone: slack.delete(gone))
+        opened.slack.call(partial(slack.delete, gone))
     sent.append(posts(opened, "the last"))
     opened.slack.call(lambda: edit(slack, sent[60], Change("changed")))
     left = [each.ts for number, each in enumerate(sent) if number not in {0, 40, 89, 129}]
-    tab.until(f"{LAST}?.includes('the last')")
+    tab.until(f"{LAST}?.includes('the last') && {shown}.length === {len(left)}")
     assert tab.ask(shown) == left
     tab.open(opened.url)
     tab.until(f"{shown}.length === {len(left)}")
@@ -135,6 +136,22 @@ def test_order_stays_when_old_messages_go(opened: Played) -> None:
     assert tab.ask(read) == "changed"
     empty = "[...document.querySelectorAll('.chunk')].filter((each) => !each.firstChild).length"
     assert tab.ask(empty) == 0
+
+
+def test_tools_stand_out_above_each_message(opened: Played) -> None:
+    tab = opened.tab
+    for number in range(30):
+        posts(opened, f"message {number}")
+    tab.until(f"{LAST}?.includes('message 29')")
+    for number in (25, 26):  # the first of a chunk, and another one
+        tools = f"[...document.querySelectorAll('.item')][{number}].querySelector('.tools')"
+        reached = f"""(() => {{
+          {tools}.scrollIntoView({{ block: "center" }});
+          const box = {tools}.getBoundingClientRect();
+          const found = document.elementFromPoint(box.x + box.width / 2, box.y + 2);
+          return found.closest(".tools") === {tools};
+        }})()"""
+        assert tab.ask(reached) is True
 
 
 def test_slash_lists_commands_by_keys(opened: Played) -> None:
