@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser film fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,12 @@ test-long: $(READY) postgres prometheus ## run whole stories with a real bot, an
 
 test-browser: $(READY) ## run the tests of the playground's page in a headless Chromium
 	@$(PYTHON) -m pytest tests/browser $(PYTEST_ARGS)
+
+states: $(READY) ## write what every card, form and Home says to tests/states/approved, for review
+	@$(PYTHON) -m tests.states
+
+pictures: $(READY) states ## take pictures of those that look otherwise now (Chromium); ALL=1 takes all
+	@$(PYTHON) -m tests.states.pictures $(if $(ALL),all)
 
 film: $(READY) ## film the playground's page for README (needs chromium and webp of Debian)
 	@$(PYTHON) -m tests.browser.film docs/images/playground.webp

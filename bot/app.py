@@ -81,10 +81,15 @@ def open_application(path: Path) -> Iterator["Application"]:
 class Application:
     """The parts of the bot that decide; it has no threads of its own and never calls Slack."""
 
-    def __init__(self, settings: CurrentSettings, followed: Mapping[str, Following]) -> None:
+    def __init__(
+        self,
+        settings: CurrentSettings,
+        followed: Mapping[str, Following],
+        clock: Clock | None = None,
+    ) -> None:
         now = settings()
         self.settings = settings
-        self.clock = Clock()
+        self.clock = clock or Clock()
         self.database = Database(now.database.url)
         self.database.read(lambda session: schema.refuse_misfit(session, version()))
         self.registry = commands(now.slack.command_prefix)

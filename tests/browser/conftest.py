@@ -52,7 +52,7 @@ def page(chromium: str, tmp_path: Path) -> Iterator[Played]:
     """The page as Alice sees it, in #team-a; the test fails on any exception in the page."""
     with contextlib.ExitStack() as stack:
         loop = asyncio.new_event_loop()
-        world, stage, url = stack.enter_context(_running(loop, tmp_path))
+        world, stage, url = stack.enter_context(running(loop, tmp_path))
         tab = stack.enter_context(new_tab(chromium))
         tab.resize(1440, 900)
         yield Played(world, stage, Served(world.slack, loop), tab, url)
@@ -60,7 +60,7 @@ def page(chromium: str, tmp_path: Path) -> Iterator[Played]:
 
 
 @contextlib.contextmanager
-def _running(loop: asyncio.AbstractEventLoop, folder: Path) -> Iterator[tuple[World, Stage, str]]:
+def running(loop: asyncio.AbstractEventLoop, folder: Path) -> Iterator[tuple[World, Stage, str]]:
     """The world in a thread of its own, for tests that block."""
     shows = showing(replace(Options(folder / "world"), setup=Setup(prometheus=True)))
     thread = threading.Thread(target=loop.run_forever)

@@ -69,7 +69,7 @@ def opened_client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> I
     ):
         for key, value in arm.identity.items():
             patch.setenv(key, value)
-        _arrange(world.cluster, arm)
+        arrange(world.cluster, arm)
         with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as client:
             yield AnfClient(client, arm, world.cluster)
 
@@ -86,7 +86,7 @@ def client(opened_client: AnfClient) -> Iterator[AnfClient]:
         volume.pool = pool
 
 
-def _arrange(cluster: Cluster, arm: Arm) -> None:
+def arrange(cluster: Cluster, arm: Arm) -> None:
     cluster.create("storageclasses", storage_class())
     lane = provision(cluster, arm.estate, arm.premium, Wanted("team-a", "lane-data", 1024))
     lane.used = 412 * GIB

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.app import Application
+from bot.clock import Clock
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
 from bot.database.database import Session
@@ -119,6 +120,7 @@ def opened(
     *,
     engine: str = "kueue",
     base: str = SETTINGS,
+    clock: Clock | None = None,
 ) -> Iterator[CommandClient]:
     """A bot on a fresh database that sees the cluster of the story, with settings base + more."""
     served.cluster.write_kubeconfig(folder / "kubeconfig", BOT_TOKEN)
@@ -128,7 +130,7 @@ def opened(
     create_schema(url)
     file = ConfigurationFile(path)
     settings = file.load()
-    application = Application(CurrentSettings(file, settings), follow(settings))
+    application = Application(CurrentSettings(file, settings), follow(settings), clock)
     application.database.transaction(_meet_everybody)
     try:
         application.start_watching()

@@ -102,7 +102,7 @@ def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
     with served(Arm()) as arm, pytest.MonkeyPatch.context() as patch:
         for key, value in arm.identity.items():
             patch.setenv(key, value)
-        anf_client._arrange(cluster, arm)
+        anf_client.arrange(cluster, arm)
         more = anf_client.settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
         with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as client:
             _see(client)

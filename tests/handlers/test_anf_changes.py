@@ -9,7 +9,7 @@ from bot.slack.text import as_text
 from bot.volumes.changes.card import GIVE_BACK
 from bot.volumes.changes.replies import GO
 from tests.arm import Arm, served
-from tests.handlers.anf_client import AnfClient, _arrange, settings
+from tests.handlers.anf_client import AnfClient, arrange, settings
 from tests.handlers.command_client import ALICE, BOB, CAROL, DAN, ERIN, TEAM_A, TEAM_B, opened
 from tests.handlers.filled_forms import foreseen, used
 from tests.handlers.filled_forms import opened as form_of
@@ -29,7 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator
     ):
         for key, value in arm.identity.items():
             patch.setenv(key, value)
-        _arrange(world.cluster, arm)
+        arrange(world.cluster, arm)
         more = settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
         with opened(folder, f"sqlite:///{folder}/test.db", world, more) as client:
             yield AnfClient(client, arm, world.cluster)
