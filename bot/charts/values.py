@@ -81,7 +81,8 @@ def _bars(chart: Bars) -> str:
             if value is None or value
         ]
         parts.append(f"{label}: {', '.join(told) if told else '0'}")
-    line = f" {chart.line_name}: {figure(chart.line)}." if chart.line is not None else ""
+    name = chart.line_name[:1].upper() + chart.line_name[1:]
+    line = f" {name}: {figure(chart.line)}." if chart.line is not None else ""
     return f"{chart.title}, in {chart.unit}. {'; '.join(parts)}.{line}"
 
 

@@ -111,7 +111,11 @@ class _Page:
         leaving = [each for each in self._facts.leaving if each.team == team]
         if leaving and caller.may(Right.DATASET_PIN):
             yield sections.caches_section(team, leaving, typed)
-        asked = [each for each in self._facts.requests if each.approval.team == team]
+        asked = [
+            each
+            for each in self._facts.requests
+            if each.approval.team == team and self._person not in each.deciders
+        ]
         if asked and is_head:
             yield sections.requests_section(team, asked, typed)
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from bot.slack.forms.form import MORE, Form
+from bot.slack.grammar.filling import FormFacts, fields_of
 from bot.slack.text import as_text
 from tests.handlers.command_client import ALICE, BOB, CAROL, TEAM_A, CommandClient
 from tests.handlers.filled_forms import answer, foreseen, opened, sent, used
@@ -52,6 +53,18 @@ def test_a_filled_form_sends_the_command(client: CommandClient) -> None:
 def test_a_flag_is_shown_without_a_value(client: CommandClient) -> None:
     (more,) = (each for each in opened(client, "/quota request").fields if each.name == MORE)
     assert (more.hint, more.example) == ("As in a command: --break-glass", "--break-glass")
+
+
+def test_labels_are_words_of_people(client: CommandClient) -> None:
+    registry = client.application.registry
+    labels = {
+        each.label
+        for command in registry.commands.values()
+        for verb in command.verbs.values()
+        for each in fields_of(verb, FormFacts(applying=verb.form.dependent))
+    }
+    assert [each for each in sorted(labels) if each.startswith("Is ") or "bytes" in each] == []
+    assert {"Boost", "In place", "Read only", "Without confirmation", "Size"} <= labels
 
 
 def test_fields_that_do_not_fit_say_so(client: CommandClient) -> None:

@@ -20,6 +20,7 @@ from bot.training.tables import Run, RunPhase
 from tests.bot.datasets.caches.rows import add_cached
 from tests.handlers.command_client import (
     ALICE,
+    APPROVALS,
     BOB,
     CAROL,
     DAN,
@@ -158,6 +159,13 @@ def test_leads_see_their_teams_runs_and_requests(client: CommandClient) -> None:
     assert not any(line.startswith("[") for line in asked)
     assert "Requests of team-a" not in titles_of(client, ALICE)
     assert not any("live run" in line for line in page_of(client, ALICE))
+
+
+def test_a_lead_who_decides_sees_a_request_once(client: CommandClient) -> None:
+    client.says(CAROL, APPROVALS, "/quota set +4 --team team-a")
+    titles = titles_of(client, ERIN)
+    assert "Waiting for your decision (1)" in titles
+    assert "Requests of team-a" not in titles
 
 
 def test_approvers_decide_on_their_tab(client: CommandClient) -> None:

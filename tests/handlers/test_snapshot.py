@@ -113,9 +113,9 @@ def test_listing_and_showing_name_everything(client: CommandClient) -> None:
     row = ready(client)
     assert row.name in client.says(ALICE, TEAM_A, "/snapshot list imagenet")
     shown = client.says(ALICE, TEAM_A, "/snapshot show imagenet").splitlines()
-    assert shown[:3] == [
+    assert "  Note           before cleaning" in shown
+    assert shown[:2] == [
         f"✅ Snapshot {row.name} · Ready",
-        "before cleaning",
         "It is the newest snapshot of imagenet.",
     ]
     assert client.says(ALICE, TEAM_A, "/snapshot show imagnet").splitlines()[0] == (

@@ -11,12 +11,15 @@ Json = dict[str, Any]
 _UNSEEN = {"block_id", "action_id", "private_metadata", "callback_id", "url"}
 
 
+_CHANNELS = {"C0TEAMA": "team-a", "C0TEAMB": "team-b", "C0APPROVE": "gpu-approvals"}
+
+
 class _Names:
     """Names of people and channels as the playground has them."""
 
     def name_of(self, identifier: str) -> str:
-        """The id without what Slack's ids begin with, in small letters."""
-        return identifier.removeprefix("U0").removeprefix("C0").capitalize()
+        """The name of a channel, or of a person by their id."""
+        return _CHANNELS.get(identifier) or identifier.removeprefix("U0").capitalize()
 
     def id_of(self, sign: str, name: str) -> str | None:
         """None: what is typed is not read here."""

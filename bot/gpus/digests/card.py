@@ -91,7 +91,8 @@ def _of(share: GpuShare, which: str) -> float | None:
 
 def _points(change: float) -> str:
     points = round(100 * change)
-    return "unchanged" if not points else f"{points:+d} points".replace("-", "\u2212")
+    noun = "point" if abs(points) == 1 else "points"
+    return "unchanged" if not points else f"{points:+d} {noun}".replace("-", "\u2212")
 
 
 def _sections(figures: Figures) -> Iterator[Markup]:

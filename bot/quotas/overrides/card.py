@@ -52,7 +52,7 @@ def override_card(
     return Card(
         title=title(row),
         state=state,
-        tone=Tone.WARNING if standing.conflicts or standing.troubles else tone,
+        tone=Tone.WARNING if row.trouble or standing.conflicts or standing.troubles else tone,
         lines=(
             *standing.approval,
             *((_called(standing.deciders),) if standing.deciders else ()),

@@ -16,6 +16,7 @@ YES = "yes"
 """The option of a field for a flag."""
 
 _MOST_BOXES = 10
+_LABELS = {"yes": "Without confirmation"}
 _SEARCHES = {FieldKind.SEARCH, FieldKind.SEARCHES}
 _SPELLED = {
     "anf": "ANF", "cpu": "CPU", "csv": "CSV", "dm": "DM", "efa": "EFA", "gpu": "GPU",
@@ -163,8 +164,12 @@ def _initial(parameter: Parameter, given: Sequence[str]) -> str:
 
 
 def _label(parameter: Parameter) -> str:
-    words = [_SPELLED.get(word, word) for word in parameter.name.split("_")]
-    label = " ".join(words)
+    """The name of what it takes; that of a flag says nothing without the code around it."""
+    is_named = parameter.shape != "flag" and not parameter.name.endswith("_bytes")
+    name = parameter.name if is_named else parameter.dashed.lstrip("-").replace("-", "_")
+    if name in _LABELS:
+        return _LABELS[name]
+    label = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
     return label[:1].upper() + label[1:]
 
 

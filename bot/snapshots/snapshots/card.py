@@ -83,7 +83,7 @@ def _state(row: Snapshot, phase: SnapshotPhase, now: datetime) -> str:
 
 
 def _lines(row: Snapshot, held: Sequence[str]) -> Iterator[Markup]:
-    for line in (row.note, row.reason, row.unblock, row.obstacle):
+    for line in (row.reason, row.unblock, row.obstacle):
         if line:
             yield sentence(line)
     if row.is_live and row.is_late:
@@ -107,6 +107,8 @@ def _facts(row: Snapshot, person: str) -> Iterator[tuple[str, Markup]]:
     yield from _origin(row)
     for reference, digest in row.data:
         yield "Data", join(code(reference), plain(f" {digest}" if digest else ""))
+    if row.note:
+        yield "Note", plain(row.note)
     if row.taken_at is not None:
         yield "Taken", when(row.taken_at)
     if row.size_bytes is not None:

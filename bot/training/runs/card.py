@@ -133,7 +133,8 @@ def removal_card(removal: Removal, asker: str) -> Card:
     if removal.ended_at is not None:
         return Card(removal.job_name, removal.outcome, Tone.STOPPED, facts=facts)
     lines = (sentence(f"{removal.trouble} Retrying."),) if removal.trouble else ()
-    return Card(removal.job_name, "Stopping", Tone.WORKING, lines=lines, facts=facts)
+    tone = Tone.WARNING if removal.trouble else Tone.WORKING
+    return Card(removal.job_name, "Stopping", tone, lines=lines, facts=facts)
 
 
 def stop_button(run: Run, spec: RunSpec) -> Button:
@@ -144,6 +145,8 @@ def stop_button(run: Run, spec: RunSpec) -> Button:
         f"{freed} Work since its last checkpoint is lost."
         " Resubmit starts it again, from the beginning or from its checkpoint."
     )
+    if spec.session_seconds is not None:
+        text = f"{freed} Its data outside PVCs is lost. Resubmit starts it again."
     question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop it", "Keep it running")
     return Button(STOP, "Stop", run.id, "danger", question)
 

@@ -105,6 +105,8 @@ def _lines(row: VolumeChange) -> Iterator[Markup]:
     if row.is_live and row.trouble:
         tried = row.phase == ChangePhase.WORKING and row.not_before is not None
         again = join(" Next attempt: ", _moment(row.not_before), ".") if tried else Markup("")
+        if row.phase == ChangePhase.CHECKING:
+            again = Markup(" Retrying.")
         yield join("*Late*: ", sentence(row.trouble), again)
     elif row.is_live and row.is_late:
         yield join("*Late*: Azure has been working since ", when(row.since), ". Still waiting.")

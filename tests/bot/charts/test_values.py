@@ -13,7 +13,7 @@ def test_bars_are_told_with_what_is_unknown() -> None:
     )
     assert described(chart) == (
         "GPU-hours by team, in GPU-hours a day. Nov 20: team-a 12; Nov 21: 0;"
-        " Nov 22: team-a unknown, team-b 1,204. capacity: 96."
+        " Nov 22: team-a unknown, team-b 1,204. Capacity: 96."
     )
 
 

@@ -9,7 +9,9 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.charts.values import Bars, HeatMap, described
+from bot.gpus.digests.card import digest_card
 from bot.gpus.digests.controller import DigestRenderer
+from bot.gpus.digests.figures import Figures, GpuShare
 from bot.gpus.digests.tables import DIGEST, Digest
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.tables import Hour, Sampling, Series, What
@@ -77,6 +79,15 @@ def raised(claim: str, **also: Any) -> VolumeChange:
         "since": DAY, "phase": ChangePhase.HELD,
     }  # fmt: skip
     return VolumeChange(**{**fields, **also})
+
+
+def test_one_point_is_no_points() -> None:
+    figures = Figures(
+        is_whole=True, capacity=None, gpus=8, share=GpuShare(0.5), before=GpuShare(0.51),
+        mean=GpuShare(), sampled={}, known=None,
+    )  # fmt: skip
+    (line, *_) = as_text(digest_card(figures, DAY, DAY + 24 * HOUR, "UTC")).splitlines()[1:]
+    assert line == "Allocated 50 % of 8 GPUs (\u22121 point from the week before)"
 
 
 def test_whole_day_of_two_teams(told: Telling) -> None:

@@ -41,9 +41,9 @@ def test_a_snapshot_is_taken_and_told(rig: Rig) -> None:
     assert row.uid == found["metadata"]["uid"]
     assert rig.card(row_id).splitlines() == [
         f"✅ Snapshot {row.name} · Ready",
-        "before cleaning",
         "  PVC            `team-a/imagenet`",
         "  Volume         1 TiB on standard",
+        "  Note           before cleaning",
         "  Taken          2026-11-21 12:00 UTC",
         "  Restored size  at least 1 TiB",
         "  Requested by   Alice",
