@@ -31,7 +31,8 @@ def _runs() -> list[SQLModel]:
     failed = runs.ended(RunPhase.FAILED, id="failed", name="old", job_uid="uid-1")
     done = runs.ended(RunPhase.SUCCEEDED, id="done", name="base", job_uid="uid-2")
     theirs = runs.running(id="mia", name="eval", person="U0MIA")
-    lane = runs.running(id="lane", progress=runs.EPOCHS, results={"loss": "0.231"})
+    wandb = {"W&B": "https://wandb.ai/acme/runs/2k7"}
+    lane = runs.running(id="lane", progress=runs.EPOCHS, links=wandb)
     return [lane, idle, session, waiting, failed, done, theirs]
 
 
