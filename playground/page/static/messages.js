@@ -49,7 +49,7 @@ export class MessageList {
     for (const [ts, node] of this.nodes) if (!wanted.has(ts)) this.forget(ts, node);
     this.inner.querySelector(":scope > .empty")?.remove();
     this.draws(messages, indexOf(messages, this.oldest ?? ""), messages.length);
-    if (!messages.length) this.inner.append(h("p", { class: "empty" }, "Nothing here yet."));
+    if (!messages.length) this.inner.append(h("p", { class: "empty" }, "Nothing here yet. Type / to see the commands, or play a story under Try this next."));
     this.keepEnd();
     this.read(messages);
     if (messages[0]?.ts < this.oldest) this.fill();
