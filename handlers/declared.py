@@ -4,6 +4,7 @@ Help lists the verbs in this order.
 """
 
 from bot.slack.grammar.declarations import Command
+from bot.training.translation import translated
 from handlers.anf import changes, grow, repair, volumes
 from handlers.approval import approval
 from handlers.dataset import caches, catalogue, keeping, push, usage
@@ -25,6 +26,7 @@ train = Command(
         records.train,
         offers.train,
     ),
+    translate=translated,
 )
 dataset = Command(
     "dataset",

@@ -12,7 +12,7 @@ from bot.gpus.parts import GpusArea
 from bot.people.access import Caller, Right
 from bot.quotas.service import QuotaService
 from bot.services import Services
-from bot.slack.grammar.registry import Spelling
+from bot.slack.grammar.spelling import Spelling
 from bot.snapshots.parts import SnapshotsArea
 from bot.training.parts import TrainingArea
 from bot.volumes.parts import VolumesArea

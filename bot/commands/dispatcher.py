@@ -29,15 +29,16 @@ from bot.commands.repeating import (
     REPEATING,
     SHARE,
     carried_by,
+    doubted,
     refuse_old,
     shared,
-    whether_again,
     which_team,
     with_share,
 )
 from bot.commands.shortcuts import ShortcutRequests
 from bot.commands.steps import StepRequests
 from bot.commands.threads import FindObject, ThreadCommands
+from bot.commands.translating import whether_to_run
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import (
     LackingError,
@@ -54,6 +55,7 @@ from bot.services import Services
 from bot.slack.card import Reply
 from bot.slack.forms.form import FieldsError
 from bot.slack.grammar.declarations import ButtonVerb, Verb
+from bot.slack.grammar.foreign import ForeignCommandError
 from bot.slack.grammar.help import help_reply
 from bot.slack.grammar.registry import HelpAsked, IncompleteError, Parsed, Registry
 from bot.slack.markup import sentence
@@ -144,6 +146,8 @@ class CommandDispatcher:
                 question = self._understood(whole)
             except IncompleteError as error:
                 return self._form(incoming, whole, error)
+            except ForeignCommandError as error:
+                return whether_to_run(whole, error, datetime.now(UTC))
         try:
             return self._carried_out(question)
         except WhichTeamError as error:
@@ -260,7 +264,7 @@ class CommandDispatcher:
             return _RECEIVED if incoming.kind == "command" else None
         answer = self._allowed(session, incoming, asked)
         if earlier.alike_at and not question.repeats:
-            return _doubted(incoming, asked, real_now, earlier.alike_at)
+            return doubted(incoming, asked, real_now, earlier.alike_at)
         if question.shares:
             self._refuse_shared(session, incoming.channel)
         reply = answer()
@@ -389,12 +393,3 @@ def refusal(error: QuartermasterError) -> Reply:
 
 _RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
 _DONE = Reply((sentence("This was already done. Nothing was done twice."),))
-
-
-def _doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:
-    """Says that the same was just done; for a command, asks whether to do it again."""
-    if isinstance(asked, Parsed):
-        return whether_again(incoming, asked, now, alike_at)
-    seconds = (now - alike_at).seconds
-    line = f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
-    return Reply((sentence(line),))

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from bot import deliveries
+from bot.commands.questions import Asked
 from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import WhichTeamError
@@ -18,7 +19,7 @@ from bot.slack.markup import code, join, sentence
 from bot.slack.receiving.incoming import Incoming
 
 AGAIN, CHOOSE, SHARE, OPEN_FORM = "again", "choose", "share", "open-form"
-"""The buttons: once more, for this team, for everyone in the channel to see, and with a form."""
+"""The buttons: once more, as chosen, for everyone in the channel to see, and with a form."""
 
 REPEATING = frozenset({AGAIN, CHOOSE, SHARE, OPEN_FORM})
 
@@ -73,6 +74,15 @@ def refuse_old(asked_at: float, now: datetime) -> None:
         raise ConflictError("This question is out of date. Nothing was done.", "Request it again.")
 
 
+def doubted(incoming: Incoming, asked: Asked, now: datetime, alike_at: datetime) -> Reply:
+    """Says that the same was just done; for a command, asks whether to do it again."""
+    if isinstance(asked, Parsed):
+        return whether_again(incoming, asked, now, alike_at)
+    seconds = (now - alike_at).seconds
+    line = f"This was done {seconds} s ago and was not repeated. Click in a minute to repeat it."
+    return Reply((sentence(line),))
+
+
 def whether_again(incoming: Incoming, asked: Parsed, now: datetime, alike_at: datetime) -> Reply:
     """Says that the same command was accepted at `alike_at`, and asks whether to do it again."""
     ago = f"{(now - alike_at).seconds} s ago and was accepted: "
@@ -99,6 +109,11 @@ def which_team(
     if not asked.verb.team or len(found) < len(buttons) or len(buttons) > _MOST_TEAMS:
         return None
     return Reply((sentence(error.message),), buttons=found, is_question=True)
+
+
+def run_button(incoming: Incoming, words: str, now: datetime) -> Button | None:
+    """A button that sends these words in place of what was typed; None if they are too long."""
+    return _button(CHOOSE, "Run it", incoming, words, now)
 
 
 def with_share(reply: Reply, incoming: Incoming, now: datetime) -> Reply:

@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, func, select
 from sqlmodel import Session, col
 
 from bot.errors import NotFoundError
-from bot.slack.grammar.parameters import Reference
+from bot.slack.grammar.parameters import Reference, short_name
 from bot.slack.markup import FormatCommand
 from bot.training.tables import KeptLog, Run
 
@@ -30,13 +30,14 @@ def newest(session: Session, team: str, name: str) -> Run | None:
 
 
 def numbered(session: Session, team: str, reference: Reference) -> Run | None:
-    """The run that `lane` or `lane#2` means."""
+    """The run that `lane` or `lane#2` means; a long name finds the run that was shortened."""
+    name = short_name(reference.name)
     if reference.number is None:
-        return newest(session, team, reference.name)
+        return newest(session, team, name)
     return session.scalars(
         select(Run).where(
             col(Run.team) == team,
-            col(Run.name) == reference.name,
+            col(Run.name) == name,
             col(Run.number) == reference.number,
         )
     ).first()
@@ -47,7 +48,7 @@ def unknown(
 ) -> NotFoundError:
     """The error for a run that does not exist, with the runs that do."""
     missing = f"{team} has no run {reference.spelled}"
-    last = newest(session, team, reference.name)
+    last = newest(session, team, short_name(reference.name))
     if last is not None:
         return NotFoundError(
             f"{missing}: the newest is {last.reference}.",

@@ -14,11 +14,11 @@ from bot.errors import UsageError
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
-from bot.slack.grammar.parameters import Pattern, RunName, TeamName, Text, matched
+from bot.slack.grammar.parameters import Pattern, ShortName, TeamName, Text, matched
 from bot.slack.markup import code, join, plain
 
 
-class DatasetName(RunName):
+class DatasetName(ShortName):
     """The name of a dataset: lower-case letters, digits and hyphens, at most 30."""
 
     word = "DATASET"

@@ -18,6 +18,7 @@ from bot.slack.grammar.parameters import (
 from bot.training.records.network import TEST
 from bot.training.runs.replies import receipt
 from bot.training.submission.building import Submission
+from handlers.train.starting import shortened
 
 gpu = Part("gpu")
 
@@ -44,4 +45,5 @@ def nccl(ctx: Context, asked: Submission) -> Reply:
     nodes, gpus = asked.nodes or Nodes(2, 2), asked.gpus or Decimal(0)
     test = replace(asked, kind=TEST, nodes=nodes, gpus=gpus)
     submitted = ctx.training.runs.submit(ctx.session, ctx.caller, test, ctx.now)
-    return Reply(receipt(submitted, ctx.format_command(f"train stop {submitted.name}")))
+    said = receipt(submitted, ctx.format_command(f"train stop {submitted.name}"))
+    return Reply((*shortened(ctx, submitted.name), *said))

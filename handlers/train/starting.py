@@ -5,6 +5,8 @@ from collections.abc import Callable
 from bot.commands.context import Context
 from bot.people.access import Caller
 from bot.slack.card import Reply
+from bot.slack.grammar.parameters import LONGEST_NAME, short_name
+from bot.slack.markup import Markup, code, join
 from bot.training.offers.replies import offered
 from bot.training.runs.replies import receipt
 from bot.training.submission.new_run import Submitted, UncachedRunError
@@ -32,4 +34,14 @@ def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Re
         return offered(
             ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.format_command
         )
-    return Reply(receipt(submitted, ctx.format_command(f"train stop {submitted.name}")))
+    said = receipt(submitted, ctx.format_command(f"train stop {submitted.name}"))
+    return Reply((*shortened(ctx, submitted.name), *said))
+
+
+def shortened(ctx: Context, name: str) -> tuple[Markup, ...]:
+    """A line that says so if the command has a longer name for what is called `name`."""
+    longer = next((each for each in ctx.said if each != name and short_name(each) == name), None)
+    if longer is None:
+        return ()
+    line = f" is longer than {LONGEST_NAME} characters, so the run is called "
+    return (join(code(longer), line, code(name), "."),)

@@ -72,7 +72,7 @@ def test_fields_that_do_not_fit_say_so(client: CommandClient) -> None:
     reply = sent(client, form, {"name": "Lane!", "image": "ghcr.io/acme/train:7", "gpus": "many"})
     assert reply.is_refusal
     assert set(reply.errors) == {"name", "gpus"}
-    assert reply.errors["name"].startswith("This cannot be Lane!. Write a name of at most 30")
+    assert reply.errors["name"].startswith("This cannot be Lane!. Write a name of lower-case")
 
 
 def test_what_the_command_refuses_keeps_the_form(client: CommandClient) -> None:

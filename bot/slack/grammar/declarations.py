@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
+from bot.slack.grammar.foreign import Translate
 from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import ClusterName, TeamName, Text, ValueType
 from bot.slack.markup import Markup
@@ -301,15 +302,23 @@ class Command(Part):
     """A slash command: its name without slash and prefix, and one sentence about it.
 
     `alone` is the verb that its name means where nothing follows; without it that asks for help.
-    `parts` are what its files declare; help lists their verbs in that order.
+    `parts` are what its files declare; help lists their verbs in that order. `translate` turns
+    commands of other programs that people paste into its own.
     """
 
     def __init__(
-        self, name: str, summary: str, *, alone: str | None = None, parts: Sequence[Part] = ()
+        self,
+        name: str,
+        summary: str,
+        *,
+        alone: str | None = None,
+        parts: Sequence[Part] = (),
+        translate: Translate | None = None,
     ) -> None:
         super().__init__(name)
         self.summary = summary
         self.alone = alone
+        self.translate = translate
         for part in parts:
             self._add(part)
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 from bot.durations import format_duration
 from bot.slack.card import Card, Reply
 from bot.slack.grammar.declarations import Command, Parameter, Verb
-from bot.slack.grammar.registry import HelpAsked, Registry, Spelling
+from bot.slack.grammar.registry import HelpAsked, Registry
+from bot.slack.grammar.spelling import Spelling
 from bot.slack.markup import Markup, code, join, plain
 
 

@@ -1,5 +1,6 @@
 """Kinds of argument and option values: one class per format, each with an example."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,13 +41,43 @@ class Pattern:
         return matched(self.rule, text).group()
 
 
-class RunName(Pattern):
-    """The name of a new run: lower-case letters, digits and hyphens, at most 30."""
+LONGEST_NAME = 30
+"""The longest name of a run: its objects have room for what Kubernetes puts behind it."""
+
+_MARK = 6
+
+
+def short_name(name: str) -> str:
+    """The name itself if it is short enough; else its beginning, and a mark that tells it apart.
+
+    The same name always has the same short one.
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:_MARK]
+    return f"{name[: LONGEST_NAME - _MARK - 1].rstrip('-')}-{mark}"
+
+
+class ShortName(Pattern):
+    """A name of lower-case letters, digits and hyphens, at most 30."""
 
     word = "NAME"
     rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,28}[a-z0-9])?")
     form = "a name of at most 30 lower-case letters, digits and hyphens"
     example = "lane"
+
+
+class RunName:
+    """The name of a new run; one of more than 30 characters is shortened."""
+
+    word = "NAME"
+    rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+    form = "a name of lower-case letters, digits and hyphens"
+    example = "lane"
+
+    def read(self, text: str) -> str:
+        """The name, shortened if it is long."""
+        return short_name(matched(self.rule, text).group())
 
 
 class Reference(NamedTuple):

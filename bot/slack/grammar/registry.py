@@ -1,34 +1,18 @@
 """All declared commands, and the parser of texts for them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import HELP_WORDS, ButtonVerb, Command, DeclarationError, Verb
+from bot.slack.grammar.foreign import ForeignCommandError
 from bot.slack.grammar.reading import MissingError, closest, read, shown, typed
 from bot.slack.grammar.shortcuts import Shortcut
-from bot.slack.grammar.splitting import normalise, split
+from bot.slack.grammar.spelling import Spelling
+from bot.slack.grammar.splitting import escaped, normalise, split
 from bot.slack.grammar.steps import WorkflowStep
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How commands are written in one place: `/train`, `/qm-train`, `@Quartermaster train`.
-
-    The verbs of the `umbrella` command itself are written after `own` alone: `/qm whoami`.
-    """
-
-    lead: str = "/"
-    umbrella: str = ""
-    own: str = ""
-
-    def of(self, words: str) -> str:
-        """`words`, a command's name and what follows it, as it is typed here."""
-        first, _, rest = words.partition(" ")
-        if self.umbrella and first == self.umbrella:
-            return f"{self.own}{rest}".rstrip()
-        return f"{self.lead}{words}".rstrip()
 
 
 class IncompleteError(UsageError):
@@ -195,6 +179,8 @@ class Registry:
         words = split(tidy)
         if not words:
             return HelpAsked(spelling)
+        for command in self.commands.values():
+            self._refuse_foreign(command, words, tidy, spelling)
         first, *others = words
         if first.casefold() in HELP_WORDS:
             return self._help_on(others, spelling)
@@ -217,6 +203,7 @@ class Registry:
     ) -> Parsed | HelpAsked:
         if not words and command.alone is None:
             return HelpAsked(spelling, command)
+        self._refuse_foreign(command, words, text, spelling)
         first, *others = words or (command.alone or "",)
         if first.casefold() in HELP_WORDS:
             return self._help_on([command.name, *others], spelling)
@@ -229,6 +216,23 @@ class Registry:
             raise IncompleteError(command, verb, error, error.typed) from error
         said = (command.name, verb.name, *others)
         return Parsed(command, verb, values, text, said, spelling)
+
+    def _refuse_foreign(
+        self, command: Command, words: Sequence[str], text: str, spelling: Spelling
+    ) -> None:
+        """ForeignCommandError for a command of another program; UsageError if it is none of ours.
+
+        What it means is parsed, so that what is shown would be understood.
+        """
+        found = command.translate(words, text, spelling.of) if command.translate else None
+        if found is None:
+            return
+        is_named = spelling != self.slash
+        error = ForeignCommandError(found, command.name, spelling, is_named=is_named)
+        if not found.is_draft:
+            with suppress(IncompleteError):
+                self._parse_named(escaped(error.text), spelling)
+        raise error
 
     def _command(self, word: str, spelling: Spelling) -> Command:
         command = self.commands.get(word.casefold())

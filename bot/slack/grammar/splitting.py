@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bot.errors import UsageError
 
@@ -28,6 +28,7 @@ _GOES_ON = re.compile(rf"{_QUOTED}|(?P<end>\\[ \t\u00a0]*\r?\n|(?<!\S)\\\s*\Z)")
 _FENCED = re.compile(r"\s*(`{3}|`)(?!`)(.*?)(?<!`)\1\s*", re.DOTALL)
 _ESCAPE = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_TO_QUOTE = re.compile(r"[\s'\"]|[^\x21-\x7e]")
 _BLANKS = re.compile("[ \\t\\r\\n\u00a0]+")
 _HELD = {"\ufdd0": '"', "\ufdd1": "'"}
 
@@ -53,6 +54,11 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def written(words: Iterable[str]) -> str:
+    """The words as one normalised text, which splits into the same words again."""
+    return " ".join(map(_quoted, words))
+
+
 def split(text: str) -> list[str]:
     """The words of a normalised text; quotes join words, `--` stands alone if it is there.
 
@@ -68,6 +74,14 @@ def after_mention(text: str, user_id: str) -> str:
     """What follows the first mention of `user_id`, or all of `text` where there is none."""
     mention = re.search(rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>", text)
     return text[mention.end() :] if mention else text
+
+
+def _quoted(word: str) -> str:
+    if word == "--" or (word and not _TO_QUOTE.search(word)):
+        return word
+    if "'" not in word:
+        return f"'{word}'"
+    return '"' + word.replace('"', '\\"') + '"'
 
 
 def _parted(text: str) -> tuple[str, str, str]:

@@ -1,15 +1,15 @@
 """The comparison of runs: speed-up, efficiency and cost relative to the first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from bot.config import Prices
 from bot.durations import format_duration
 from bot.errors import UsageError
 from bot.slack.card import Card, Table
-from bot.slack.markup import code, join, plain
+from bot.slack.markup import Markup, code, join, plain
 from bot.training.kinds import gpus_of
 from bot.training.records.record import hours
 from bot.training.records.spans import Times
@@ -80,7 +80,49 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
         plain(": how many times faster a run is, and that divided by how many times the GPUs."),
     )  # fmt: skip
     names = " and ".join(side.run.reference for side in sides)
-    return Card(f"{names} side by side", table=Table(header, rows), footer=(against,))
+    lines = tuple(_scaling_lines(sides))
+    return Card(f"{names} side by side", lines=lines, table=Table(header, rows), footer=(against,))
+
+
+def _scaling_lines(sides: Sequence[Side]) -> Iterator[Markup]:
+    """For each larger run, its throughput as a share of what the smallest runs reach per GPU.
+
+    That is how benchmarks compare one run on many nodes with as many runs on one node each.
+    """
+    rated = [(side, rate) for side in sides if (rate := _rate(side.run)) is not None]
+    sizes = [gpus_of(spec_of(side.run)) for side, _ in rated]
+    if not rated or len({(side.sort, rate.name) for side, rate in rated}) > 1 or not min(sizes):
+        return
+    small = [each for each, size in zip(rated, sizes, strict=True) if size == min(sizes)]
+    each, together = min(sizes), sum((rate.value for _, rate in small), Decimal(0))
+    if not together:
+        return
+    for (side, rate), size in zip(rated, sizes, strict=True):
+        if size > each:
+            ideal = together * size / (each * len(small))
+            yield join(
+                code(side.run.reference), f" reaches {rate.value:,.2f} {rate.name} on {size:f}"
+                f" GPUs, {100 * rate.value / ideal:.1f} % of ", *_ideal(small, each, size, ideal),
+            )  # fmt: skip
+
+
+def _ideal(
+    small: Sequence[tuple[Side, "_Rate"]], each: Decimal, size: Decimal, ideal: Decimal
+) -> Iterator[Markup | str]:
+    """What the throughput is compared with: small runs together, or scaled up to as many GPUs."""
+    yield f"{ideal:,.2f}, "
+    yield from _listed([code(side.run.reference) for side, _ in small])
+    if each * len(small) == size:
+        yield f" together ({each:f} GPUs each)." if len(small) > 1 else "."
+    else:
+        yield f" ({each:f} GPUs{' each' if len(small) > 1 else ''}) scaled to as many."
+
+
+def _listed(names: Sequence[Markup]) -> Iterator[Markup | str]:
+    for number, name in enumerate(names):
+        if number:
+            yield " and " if number == len(names) - 1 else ", "
+        yield name
 
 
 def _row(side: Side, first: Side, now: datetime, *, mixed: bool) -> tuple[str, ...]:
@@ -107,13 +149,35 @@ def _efficiency(side: Side, first: Side, speed_up: Decimal | None) -> str:
     return f"{100 * speed_up * first.gpus / side.gpus:.0f} %"
 
 
-def _throughput(run: Run) -> str:
-    """The throughput from its log; the total takes precedence over that of one process."""
+@dataclass(frozen=True)
+class _Rate:
+    """A throughput, and what its log calls it."""
+
+    name: str
+    value: Decimal
+
+
+def _rate(run: Run) -> _Rate | None:
+    """The throughput of a run that has succeeded, as a number; None if its log has none."""
+    name = _rate_name(run)
+    if name is None or run.phase != RunPhase.SUCCEEDED:
+        return None
+    try:
+        value = Decimal(run.results[name].replace(",", ""))
+    except InvalidOperation:
+        return None
+    return _Rate(name, value) if value.is_finite() else None
+
+
+def _rate_name(run: Run) -> str | None:
+    """The name of its throughput; the total takes precedence over that of one process."""
     rates = [name for name in run.results if name.lower().endswith(_RATES)]
-    if not rates:
-        return UNKNOWN
-    name = next((each for each in rates if each.startswith("total")), rates[0])
-    return f"{run.results[name]} {name}"
+    return next((each for each in rates if each.startswith("total")), rates[0] if rates else None)
+
+
+def _throughput(run: Run) -> str:
+    name = _rate_name(run)
+    return UNKNOWN if name is None else f"{run.results[name]} {name}"
 
 
 def _cost(side: Side, prices: Prices) -> str:

@@ -52,7 +52,7 @@ def test_any_text_comes_through_as_it_is(reason: str) -> None:
         (
             {"name": "Lane"},
             {
-                "name": "This cannot be Lane. Write a name of at most 30 lower-case letters, digits"
+                "name": "This cannot be Lane. Write a name of lower-case letters, digits"
                 " and hyphens, for example lane."
             },
         ),

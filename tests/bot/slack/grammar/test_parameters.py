@@ -14,6 +14,7 @@ from bot.slack.grammar.container_parameters import (
     ShellWords,
 )
 from bot.slack.grammar.parameters import (
+    LONGEST_NAME,
     Choice,
     Duration,
     GpuAmount,
@@ -48,6 +49,14 @@ KINDS: list[ValueType[Any]] = [
     TeamName(),
     WholeNumber(1, 200),
 ]
+
+
+def test_long_names_of_runs_are_shortened_apart() -> None:
+    first, second = (RunName().read(f"netapp-tensorflow-multi-imagenet-{n}") for n in "ab")
+    assert (len(first), len(second)) == (LONGEST_NAME, LONGEST_NAME)
+    assert first != second
+    assert RunName().read(first) == first
+    assert RunName().read("n" * LONGEST_NAME) == "n" * LONGEST_NAME
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
@@ -92,7 +101,7 @@ def test_reads_values_as_written(kind: ValueType[Any], text: str, value: object)
     ("kind", "text"),
     [
         (RunName(), "Lane"),
-        (RunName(), "a" * 31),
+        (RunName(), "a" * 64),
         (RunName(), "lane-"),
         (RunName(), "lane\n"),
         (RunReference(), "lane#0"),

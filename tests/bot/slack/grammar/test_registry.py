@@ -129,7 +129,7 @@ def test_every_declared_example_parses() -> None:
         ),
         (
             "submit Lane --image a",
-            "`NAME` takes a name of at most 30 lower-case letters, digits and hyphens, not `Lane`.",
+            "`NAME` takes a name of lower-case letters, digits and hyphens, not `Lane`.",
             f"Write it like `lane`. {SUBMIT}",
         ),
         (

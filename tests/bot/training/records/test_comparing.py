@@ -1,6 +1,7 @@
 """Runs side by side."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,54 @@ def test_three_gpus_are_set_beside_one() -> None:
         ),
         ("three", "Succeeded", "3", "4h 30m", "2.83x", "94 %", "unknown", "13.50"),
     ]  # fmt: skip
+
+
+def rated(name: str, gpus: int, rate: str, **more: Any) -> Side:
+    """A run that took five minutes, with its throughput."""
+    row = finished(name, gpus, results={"total images/sec": rate}, **more)
+    return Side(row, took(timedelta(minutes=5), str(gpus / 12)))
+
+
+def lines(*sides: Side) -> tuple[str, ...]:
+    """What the comparison says beside its table."""
+    return tuple(comparison(sides, Prices(), NOW).lines)
+
+
+def test_four_small_runs_are_set_against_one() -> None:
+    ones = [
+        rated("one", 8, rate, number=number)
+        for number, rate in enumerate(("6500.25", "6502.5", "6,497.75", "6499.5"), 1)
+    ]
+    assert lines(*ones, rated("four", 32, "24700")) == (
+        (
+            "`four` reaches 24,700.00 total images/sec on 32 GPUs, 95.0 % of 26,000.00,"
+            " `one`, `one#2`, `one#3` and `one#4` together (8 GPUs each)."
+        ),
+    )
+
+
+def test_one_small_run_is_scaled_to_the_larger() -> None:
+    two = rated("two", 16, "12881.33875")
+    assert lines(two, rated("one", 8, "6500")) == (
+        (
+            "`two` reaches 12,881.34 total images/sec on 16 GPUs, 99.1 % of 13,000.00, `one` (8"
+            " GPUs) scaled to as many."
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        rated("other", 8, "6400"),
+        rated("other", 16, "nan"),
+        rated("other", 16, "12881", flavor="h100"),
+        rated("other", 16, "12881", phase=RunPhase.FAILED),
+        Side(finished("other", 16, results={"images/sec": "812"}), took(timedelta(hours=1), "16")),
+    ],
+)
+def test_no_share_is_told_of_what_differs(other: Side) -> None:
+    assert lines(rated("one", 8, "6500", flavor="a100"), other) == ()
 
 
 def test_costs_are_told_where_prices_are_set() -> None:

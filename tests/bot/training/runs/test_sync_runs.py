@@ -1,6 +1,7 @@
 """Runs with a launcher and workers, from their beginning to their end, in a cluster over HTTP."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from sqlmodel import col, select
 from bot.audit import AuditLine
 from bot.errors import UsageError
 from bot.training.tables import RunPhase
+from playground.cluster.control.speech import Line
 from playground.cluster.control.training import Training
 from playground.cluster.story import training_job
 from playground.ledger import Fault
-from tests.bot.training.rig import Rig
+from tests.bot.training.rig import IMAGE, Rig
 
 SECRET, SERVICE = "create secrets", "create services"
 NO_SECRET, NO_SERVICE = "delete secrets", "delete services"
@@ -49,6 +51,42 @@ def test_launcher_and_workers_end_together(rig: Rig) -> None:
     assert "GPUs       12 (6 on each of 2 nodes)" in shown
     assert "Nodes      gpu-1, gpu-2" in shown
     assert (rig.effects(), beside(rig)) == ([*MADE, *CLEARED], [])
+
+
+# The end of the log of the guide's launcher, with what its MPI complains of.
+GUIDE = """\
+[10.61.218.152:00008] WARNING: local probe returned unhandled shell:unknown assuming bash
+rm: cannot remove '/lib': Is a directory
+[10.61.218.154:00033] PMIX ERROR: NO-PERMISSIONS in file gds_dstore.c at line 702
+Total images/sec = 12881.33875
+================ Clean Cache !!! ==================
+mpirun -allow-run-as-root -np 2 -H 10.61.218.152:1,10.61.218.154:1 -mca pml ob1
+========================================="""
+
+
+def test_the_throughput_of_the_guide_is_the_result(rig: Rig) -> None:
+    def log(_: Training, started: datetime, until: datetime) -> list[Line]:
+        del until
+        return [(started, line) for line in GUIDE.splitlines()]
+
+    rig.world.behaviours[IMAGE] = Training(seconds_per_epoch=346, log=log)
+    command = ("sh", "-c", "python /netapp/scripts/run.py --nodes=$QUARTERMASTER_HOSTS")
+    run_id = submitted(rig, name="resnet", command=command)
+    rig.pass_time(minutes=10)
+    assert rig.card(run_id).replace(rig.get(run_id).job_name, "resnet-ID").splitlines() == [
+        "✅ resnet · Succeeded in 5m 52s",
+        "  Image      `ghcr.io/acme/lane:3.1`",
+        "  Kind       sync",
+        "  GPUs       12 (6 on each of 2 nodes)",
+        "  By         Alice",
+        "  Where      `team-a/resnet-ID`",
+        "  Nodes      gpu-1, gpu-2",
+        "  Submitted  2026-11-21 12:00 UTC",
+        "  Started    2026-11-21 12:00 UTC",
+        "  Results    total images/sec 12881.33875",
+        "  Last line  `=========================================`",
+        "  [Logs] [Resubmit]",
+    ]
 
 
 def test_a_preempted_run_forgets_its_nodes(rig: Rig) -> None:

@@ -1,0 +1,102 @@
+"""Manifests that guides pass to kubectl: a Job, and the Deployment of its workers."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import dedent
+from typing import Any
+
+import yaml
+
+from bot.errors import UsageError
+from bot.slack.grammar.foreign import Translation
+from bot.training.translation.job import from_job
+
+PROGRAM = "kubectl"
+_VERBS = frozenset({"create", "apply", "delete", "get", "logs", "describe", "patch", "exec"})
+_HINTS = {
+    "get": "`train list` lists runs, and `train show NAME` shows one.",
+    "describe": "`train show NAME` shows a run, and `train why NAME` what it waits for.",
+    "logs": "`train logs NAME` shows the log of a run.",
+    "delete": "`train stop NAME` stops a run. Workers are deleted with their run.",
+    "exec": "`train open NAME` shows how to open a shell in a session.",
+}
+_SUBMIT = "Paste its manifest to submit it here, from `apiVersion:` on."
+_ENDS = re.compile(r"\s*(?:[A-Z_]{2,}|\$ .*|kubectl .*|`{3}.*)")
+_LONGEST = 20_000
+
+
+def from_kubectl(words: Sequence[str], text: str) -> Translation | None:
+    """The manifests of a paste as a run, None if it is no command of kubectl and no manifest.
+
+    UsageError for what is not a run, with what to use.
+    """
+    first = words[0].strip("`") if words else ""
+    is_command = first == "kubectl" and words[1:2] and words[1] in _VERBS
+    if not is_command and first not in {"cat", "apiVersion:", "---"}:
+        return None
+    if "apiVersion:" in text:
+        return _run_of([each for part in _manifests(text) for each in _documents(part)])
+    if not is_command:
+        return None
+    hint = _HINTS.get(words[1], _SUBMIT)
+    raise UsageError("kubectl is not available here.", hint)
+
+
+def _manifests(text: str) -> Iterator[str]:
+    """The YAML within a text: from `apiVersion:` to what ends a here-document."""
+    lines: list[str] | None = None
+    for line in text.splitlines():
+        if lines is None:
+            # The first line may follow the name of our command.
+            _, found, rest = line.partition("apiVersion:")
+            lines = [f"{found}{rest}"] if found else None
+        elif _ENDS.fullmatch(line):
+            yield _dedented(lines)
+            lines = None
+        else:
+            lines.append(line)
+    if lines:
+        yield _dedented(lines)
+
+
+def _dedented(lines: Sequence[str]) -> str:
+    return "\n".join((lines[0], dedent("\n".join(lines[1:]))))
+
+
+def _documents(text: str) -> list[Mapping[str, Any]]:
+    if len(text) > _LONGEST or any(isinstance(each, yaml.AliasEvent) for each in _events(text)):
+        raise UsageError("The manifest is too long, or has aliases.", "Paste one Job at a time.")
+    found = list(yaml.safe_load_all(text))
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _events(text: str) -> list[yaml.Event]:
+    try:
+        return list(yaml.parse(text, Loader=yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise UsageError(
+            "The manifest cannot be read as YAML.",
+            "Paste it with its line breaks and indentation, best as a code block in a message that"
+            " mentions the bot.",
+        ) from error
+
+
+def _run_of(documents: Sequence[Mapping[str, Any]]) -> Translation:
+    """The run of a Job, whose workers may be a Deployment."""
+    kinds = [str(each.get("kind")) for each in documents]
+    if strange := sorted(set(kinds) - {"Job", "Deployment"}):
+        raise UsageError(
+            f"A manifest of kind {', '.join(strange)} is no run.",
+            "Jobs can be pasted, and Deployments of their workers.",
+        )
+    jobs = [each for each in documents if each.get("kind") == "Job"]
+    workers = [each for each in documents if each.get("kind") == "Deployment"]
+    if not jobs:
+        raise UsageError(
+            "This Deployment has the workers of a run, which end with it.",
+            "Paste the Job of the launcher, after the Deployment or alone: `--kind sync` starts"
+            " workers on the other nodes itself.",
+        )
+    if len(jobs) > 1 or len(workers) > 1:
+        raise UsageError("There is more than one run in it.", "Paste one Job at a time.")
+    return from_job(jobs[0], workers[0] if workers else None)
