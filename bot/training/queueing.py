@@ -3,6 +3,7 @@
 from bot.config import Team
 from bot.quotas.engines.engine import Demand, QueueingSpec
 from bot.training.kinds import gpus_of, kind_of, requests_of
+from bot.training.kinds.deployment import is_group
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -14,7 +15,14 @@ def queueing_of(run: Run) -> QueueingSpec:
     pods = sum(each.count for each in sets)
     least = sum(each.count if each.least is None else each.least for each in sets)
     is_elastic = any(each.least is not None for each in sets)
-    return QueueingSpec(run.queue, spec.priority, spec.gpus, pods, least if is_elastic else None)
+    return QueueingSpec(
+        queue=run.queue,
+        priority=spec.priority,
+        gpus=spec.gpus,
+        pods=pods,
+        least=least if is_elastic else None,
+        group=run.job_name if is_group(spec) else "",
+    )
 
 
 def queue_for(spec: RunSpec, team: Team) -> str:

@@ -28,6 +28,7 @@ from playground.cluster.kueue.configuration import Configuration
 from playground.cluster.kueue.finalizers import Releases, hold_at_creation
 from playground.cluster.kueue.jobs import QueuedJobs
 from playground.cluster.kueue.joining import frameworks, suspend_at_creation
+from playground.cluster.kueue.pod_groups import PodGroups, gate_at_creation
 from playground.cluster.kueue.status import QueueStatus
 from playground.cluster.kueue.webhooks import KueueWebhooks
 from playground.cluster.objects.conditions import set_condition
@@ -126,6 +127,7 @@ class Inside:
     def _employ(self) -> None:
         kueue: list[Controller] = [
             *(QueuedJobs(self.world, self._kueue, framework) for framework in self.frameworks),
+            PodGroups(self.world),
             QueueStatus(self.world, self._kueue),
             Releases(self.world),
             Admission(self.world, self._kueue),
@@ -193,3 +195,4 @@ class Inside:
         if self.kueue_on:
             suspend_at_creation(self.frameworks, (kind, obj, old), self.kueue)
             hold_at_creation(kind, obj, old)
+            gate_at_creation(kind, obj, old, self.kueue)

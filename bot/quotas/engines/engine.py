@@ -211,7 +211,8 @@ class QueueingSpec:
     """How a run is queued: its queue, its priority and its size.
 
     `gpus` are those of one pod, and may be a fraction; `pods` start together. `least` is the
-    smallest number of pods if that number can change while they run, else None.
+    smallest number of pods if that number can change while they run, else None. Pods that several
+    objects make, but that are admitted together, are called `group`.
     """
 
     queue: str
@@ -219,6 +220,7 @@ class QueueingSpec:
     gpus: Decimal = ZERO
     pods: int = 1
     least: int | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,10 @@ class Runs(Protocol):
 
     def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """A copy of the manifest that this engine manages."""
+        ...
+
+    def apply_beside(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+        """A copy of the manifest of an object beside the run's, whose pods belong to its group."""
         ...
 
     def refuse(self, demand: Demand) -> None:

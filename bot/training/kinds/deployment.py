@@ -1,7 +1,8 @@
 """The form `deployment` of the kind `sync`: a Job that launches, and workers in a Deployment.
 
-It is how people do it by hand where no quota engine admits runs: the two parts get their nodes
-one after the other, and find each other by the addresses of nodes.
+It is how people do it by hand: the two parts find each other by the addresses of their nodes. Kueue
+admits all their pods together, as a group; without a quota engine they get their nodes one after
+the other.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from bot.cluster import labels
-from bot.cluster.resources import DEPLOYMENTS
+from bot.cluster.resources import DEPLOYMENTS, LOCAL_QUEUES
 from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
 from bot.training.kinds.indexed import domain, name_service
@@ -26,6 +27,8 @@ from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
 LAUNCHER, WORKER = "launcher", "worker"
+# Kueue sends to it what names no queue.
+_DEFAULT_QUEUE = "default"
 # Written by the launcher: only it knows on which nodes they are.
 HOSTFILE = "/tmp/quartermaster/hostfile"  # noqa: S108 - in the container of one run
 _MACHINEFILE = "/tmp/quartermaster/machinefile"  # noqa: S108 - the same
@@ -41,13 +44,8 @@ class DeploymentKind:
     options: frozenset[str] = frozenset({"nodes", "processes", "efa", *LAUNCHING, *OPEN_OPTIONS})
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """UsageError under a quota engine, and for what two parts on nodes cannot be."""
-        if site.cluster.engine != "none":
-            raise UsageError(
-                "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
-                " launcher, and two such runs can each hold the GPUs that the other waits for.",
-                "Leave `--form` out: launcher and workers are then one Job, admitted as a whole.",
-            )
+        """UsageError if the engine admits its parts apart, and for what they cannot be."""
+        _refuse_apart(site)
         SyncKind().refuse(spec, site)
         if spec.nodes == 1:
             raise UsageError(
@@ -96,6 +94,29 @@ class DeploymentKind:
     def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """The launcher, to which all ranks speak."""
         return [pod for pod in pods if pod.labels.get(labels.ROLE) == LAUNCHER]
+
+
+def is_group(spec: RunSpec) -> bool:
+    """Whether the pods of such a run belong to several objects, and start together."""
+    return (spec.kind, spec.form) == ("sync", "deployment")
+
+
+def _refuse_apart(site: Site) -> None:
+    """UsageError under an engine that admits launcher and workers one after the other."""
+    engine, one_job = site.cluster.engine, "Leave `--form` out: launcher and workers are then one"
+    if engine not in {"none", "kueue"}:
+        raise UsageError(
+            "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"
+            " launcher, and two such runs can each hold the GPUs that the other waits for.",
+            f"{one_job} Job, admitted as a whole.",
+        )
+    namespace = site.team.namespace
+    if engine == "kueue" and site.view.get(LOCAL_QUEUES, _DEFAULT_QUEUE, namespace) is not None:
+        raise UsageError(
+            f"Namespace {namespace} has a LocalQueue `default`, through which Kueue admits the"
+            " launcher and the workers of `--form deployment` apart.",
+            f"{one_job} Job, admitted as a whole.",
+        )
 
 
 def _workers(run: Run) -> Manifest:

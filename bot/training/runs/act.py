@@ -42,7 +42,7 @@ def act(
         case Create():
             return _create(cluster, engine, run, seen)
         case CreateDependent(dependent):
-            return _furnish(cluster, run, seen, dependent) or decision, seen
+            return _furnish(cluster, engine, run, seen, dependent) or decision, seen
         case Scale():
             return _scale(cluster, engine, run, seen, decision)
         case Delete() if seen.root is not None:
@@ -110,12 +110,13 @@ def _make(cluster: Cluster, root: RootType, manifest: Manifest, namespace: str) 
 
 
 def _furnish(
-    cluster: Cluster, run: Run, seen: RunObserved, dependent: Dependent
+    cluster: Cluster, engine: Engine, run: Run, seen: RunObserved, dependent: Dependent
 ) -> Decision | None:
     """Creates a dependent; returns what else to record if that failed."""
     body = {"metadata": _metadata(cluster, run, seen.root, dependent), **dependent.body()}
     for template in templates(body):
         template["metadata"]["labels"] |= owner_labels(run, cluster.installation)
+    body = engine.runs.apply_beside(body, queueing_of(run))
     try:
         cluster.create(dependent.resource, body, run.namespace)
     except ClusterError as error:

@@ -5,7 +5,13 @@ from datetime import timedelta
 
 FINAL_SHARE, INITIAL_SHARE = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 USUAL_FRAMEWORKS = frozenset(
-    {"jobs.batch", "mpijobs.kubeflow.org", "rayjobs.ray.io", "trainjobs.trainer.kubeflow.org"}
+    {
+        "jobs.batch",
+        "mpijobs.kubeflow.org",
+        "rayjobs.ray.io",
+        "trainjobs.trainer.kubeflow.org",
+        "pods",
+    }
 )
 
 

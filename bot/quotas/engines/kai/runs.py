@@ -60,6 +60,11 @@ class KaiRuns:
         _have_patience(spec, policy)
         return queued
 
+    def apply_beside(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+        """The manifest as it is."""
+        del queueing
+        return manifest
+
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError or ConflictError if KAI is known never to start such a run."""
         view = self._cluster.view

@@ -4,15 +4,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from bot.cluster import labels
 from bot.cluster.resources import (
     CLUSTER_QUEUES,
     COHORTS,
+    JOBS,
     LOCAL_QUEUES,
     RESOURCE_FLAVORS,
     WORKLOADS,
     is_owned,
 )
-from bot.cluster.types.objects import has_condition
+from bot.cluster.types.objects import OwnerReference, has_condition
 from bot.cluster.types.queues import (
     ClusterQueue,
     FlavorUsage,
@@ -104,7 +106,8 @@ class KueueQueues:
                 and not has_condition(each.status.conditions, "Finished")
             ]
             self._within[namespace, door] = (workloads, besides, found)
-        return [self._item(each) for each in found]
+        items = [self._item(each) for each in found]
+        return [each for each in items if each.root is None or each.root.uid not in besides]
 
     def allocatable(self, flavor: str) -> Decimal | None:
         """The GPUs of the ready nodes that a flavor selects; None while unknown."""
@@ -209,7 +212,16 @@ class KueueQueues:
         )
 
     def _item(self, workload: Workload) -> KueueItem:
-        return KueueItem(workload, self.resource, self.per_gpu)
+        return KueueItem(workload, self.resource, self.per_gpu, self._of_group(workload))
+
+    def _of_group(self, workload: Workload) -> OwnerReference | None:
+        """The Job that is called as its group of pods, for the Workload of one."""
+        if workload.job_uid or not any(o.kind == "Pod" for o in workload.metadata.owner_references):
+            return None
+        job = self.view.get(JOBS, workload.name, workload.namespace)
+        if job is None or job.labels.get(labels.POD_GROUP) != workload.name:
+            return None
+        return OwnerReference(kind="Job", name=job.name, uid=job.uid)
 
     def _gpus(self, amount: Decimal | None) -> Decimal | None:
         return None if amount is None else amount / self.per_gpu

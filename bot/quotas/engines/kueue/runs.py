@@ -24,10 +24,12 @@ from bot.quotas.engines.kueue.conditions import blocked, told_of_checks
 from bot.quotas.engines.kueue.flavors import placement_of
 from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.engines.kueue.workloads import KueueItem
-from bot.quotas.engines.manifests import policy_of
+from bot.quotas.engines.manifests import policy_of, started_at_once, templates
 from bot.quotas.engines.priorities import refuse_priority
 from bot.quotas.engines.standing import AdmissionState, Stand, Taker
 
+# So many preemptions do not end a run that is admitted as a group of pods.
+_EVICTIONS = 20
 _HELD = "It is on hold: its Workload was deactivated."
 _REJECTED = "An admission check rejected it, and Kueue gave up on it:"
 _GAVE_UP = {
@@ -58,7 +60,11 @@ class KueueRuns:
 
     def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """The manifest with its LocalQueue, and its priority if it has one."""
-        return queued(manifest, queueing)
+        return grouped(manifest, queueing) if queueing.group else queued(manifest, queueing)
+
+    def apply_beside(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+        """The manifest with its pods in the run's group, if it has one."""
+        return grouped_beside(manifest, queueing) if queueing.group else manifest
 
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError or ConflictError if Kueue is known never to admit such a run."""
@@ -142,6 +148,9 @@ class KueueRuns:
     def standing(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object, by its Workload in the view."""
         view = self._cluster.view
+        if group := root.labels.get(labels.POD_GROUP):
+            of_group = view.get(WORKLOADS, group, root.namespace)
+            return self._with_taker(self._told(of_group)) if of_group else None
         found = view.labelled(WORKLOADS, labels.JOB_UID, root.uid) or view.owned_by(
             WORKLOADS, root.uid
         )
@@ -160,6 +169,7 @@ class KueueRuns:
             each
             for each in workloads
             if each.job_uid == root.uid
+            or each.name == root.labels.get(labels.POD_GROUP)
             or any(owner.uid == root.uid for owner in each.metadata.owner_references)
         ]
         last = _last(owned)
@@ -204,6 +214,44 @@ def queued(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         # Kueue supports this only for Jobs, and rejects it for operators' objects.
         metadata["annotations"] = metadata["annotations"] | {labels.ELASTIC: "true"}
     return manifest | {"metadata": metadata}
+
+
+def grouped(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+    """A manifest whose pods Kueue admits together with others of their group.
+
+    Kueue manages the pods and not their owner, which therefore starts at once: its pods are gated
+    until all of the group are admitted. The group is over with the pods of this manifest.
+    """
+    made = deepcopy(manifest)
+    started_at_once(made)
+    made["metadata"]["labels"] |= {labels.POD_GROUP: queueing.group}
+    for template in templates(made["spec"]):
+        _join_group(template, queueing)
+        template["metadata"]["annotations"][labels.RETRIABLE_IN_GROUP] = "false"
+    policy = policy_of(made)
+    # Kueue deletes the pods of what it preempts, which their owner counts as a failure.
+    made["metadata"]["annotations"][labels.ATTEMPTS] = str(policy["backoffLimit"])
+    policy["backoffLimit"] = max(policy["backoffLimit"], _EVICTIONS)
+    return made
+
+
+def grouped_beside(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+    """A manifest of an object whose pods join the group of a run."""
+    made = deepcopy(manifest)
+    for template in templates(made):
+        _join_group(template, queueing)
+        template["spec"].pop("priorityClassName", None)
+    return made
+
+
+def _join_group(template: Manifest, queueing: QueueingSpec) -> None:
+    marks = {labels.QUEUE_NAME: queueing.queue, labels.POD_GROUP: queueing.group}
+    if queueing.priority:
+        marks[labels.PRIORITY_CLASS] = queueing.priority
+    metadata = template.setdefault("metadata", {})
+    metadata["labels"] = {**metadata.get("labels", {}), **marks}
+    count = {labels.POD_GROUP_COUNT: str(queueing.pods)}
+    metadata["annotations"] = {**metadata.get("annotations", {}), **count}
 
 
 def _last(workloads: Sequence[Workload]) -> Workload | None:

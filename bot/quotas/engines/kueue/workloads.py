@@ -16,11 +16,15 @@ _ZERO: Final = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class KueueItem:
-    """One Workload; `per_gpu` is how much of `resource` is one GPU."""
+    """One Workload; `per_gpu` is how much of `resource` is one GPU.
+
+    A group of pods has many owners; `root` is the object that started it, if it is known.
+    """
 
     workload: Workload
     resource: str
     per_gpu: int = 1
+    root: OwnerReference | None = None
 
     @property
     def own_name(self) -> str:
@@ -53,7 +57,8 @@ class KueueItem:
     @property
     def owner_uids(self) -> tuple[str, ...]:
         """The uids of all that own the Workload."""
-        return tuple(owner.uid for owner in self.workload.metadata.owner_references)
+        owners = self.workload.metadata.owner_references
+        return tuple(owner.uid for owner in ((self.root,) if self.root else owners))
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -123,5 +128,7 @@ class KueueItem:
     @property
     def _owner(self) -> OwnerReference | None:
         """Its controller, else the first of its owners."""
+        if self.root is not None:
+            return self.root
         owners = self.workload.metadata.owner_references
         return next((o for o in owners if o.controller), None) or next(iter(owners), None)

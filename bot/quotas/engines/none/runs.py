@@ -35,6 +35,11 @@ class PlainRuns:
                 template["spec"]["priorityClassName"] = queueing.priority
         return queued
 
+    def apply_beside(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
+        """The manifest as it is."""
+        del queueing
+        return manifest
+
     def refuse(self, demand: Demand) -> None:
         """Raises UsageError for a priority class that the cluster does not have."""
         if self._view.store(SYSTEM_PRIORITIES).synced:

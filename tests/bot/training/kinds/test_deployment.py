@@ -206,7 +206,7 @@ def test_its_objects_fit_the_kubernetes_schema() -> None:
     ("engine", "change", "said"),
     [
         (
-            "kueue",
+            "kai",
             {},
             (
                 "`--form deployment` of `--kind sync` would be admitted in two parts, workers and"

@@ -1,0 +1,106 @@
+"""A run of two objects under a real Kueue: its pods are one group, admitted as a whole."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playground.settings import Setup
+from playground.story.person import Card
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
+from tests.cluster.api import wait_for
+from tests.cluster.bots import opened_story
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.scenery import furnish
+from tests.cluster.site import WORKLOADS, Site
+
+GROUP = "kueue.x-k8s.io/pod-group-name"
+ADMISSION = {"host_network": ["sync"]}
+SETUP = Setup(settings={"teams": {"team-a": {"admission": ADMISSION}}})
+WIDE = (
+    "--kind sync --form deployment --host-network --nodes 2 --gpus 6"
+    " --image ghcr.io/acme/lane:3.1 -- python train.py"
+)
+BASE = "--image ghcr.io/acme/base:2.0 --gpus 8 -- python serve.py"
+BESIDE = ("secrets", "services", "deployments")
+
+
+@pytest.fixture
+def scenery(plane: ControlPlane) -> Iterator[Site]:
+    """What stories begin with."""
+    site = Site(plane.api)
+    furnish(site)
+    yield site
+    site.close()
+
+
+async def submitted(story: Story) -> Card:
+    """Alice's run on both nodes."""
+    story.allowed_writes |= {f"{verb} {each}" for verb in ("create", "delete") for each in BESIDE}
+    return await submits(story, story.person("Alice"), "#team-a", "wide", WIDE)
+
+
+def groups(site: Site) -> list[dict[str, Any]]:
+    """The Workloads of team-a."""
+    return site.api.list(WORKLOADS, "team-a")
+
+
+def has_ended(site: Site) -> bool:
+    """Whether the Workload is finished, and Kueue has let all pods of the group go."""
+    (workload,) = groups(site)
+    name = workload["metadata"]["name"]
+    pods = [
+        each
+        for each in site.api.list("pods", "team-a")
+        if each["metadata"]["labels"].get(GROUP) == name
+    ]
+    held = (each["metadata"].get("finalizers", ()) for each in pods)
+    kept = [each for each in held if "kueue.x-k8s.io/managed" in each]
+    return site.condition(WORKLOADS, name, "team-a", "Finished") is not None and not kept
+
+
+def test_a_preempted_group_returns_as_a_whole(
+    plane: ControlPlane, scenery: Site, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path, setup=SETUP) as story:
+            alice, bob = story.person("Alice"), story.person("Bob")
+            story.trains("ghcr.io/acme/lane", seconds_per_epoch=25)
+            story.trains("ghcr.io/acme/base", seconds_per_epoch=10)
+            wide = await submitted(story)
+            await is_admitted(story, wide)
+            await wide.shows("Running for", "GPUs: 12 (6 on each of 2 nodes)")
+            (workload,) = groups(scenery)
+            assert [each["count"] for each in workload["spec"]["podSets"]] == [2]
+            base = await submits(story, bob, "#team-b", "base", BASE)
+            await story.reply(wide, "was preempted. Its GPUs were borrowed")
+            await is_admitted(story, base)
+            await ends_well(bob, "#team-b", base, "base")
+            await is_admitted(story, wide)
+            await ends_well(alice, "#team-a", wide, "wide")
+            await asyncio.to_thread(wait_for, lambda: has_ended(scenery), "the end of the group")
+            await story.ends()
+
+    asyncio.run(play())
+
+
+def test_a_failing_launcher_gives_all_quota_back(
+    plane: ControlPlane, scenery: Site, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path, setup=SETUP) as story:
+            story.trains("ghcr.io/acme/lane", fails_after=5.0)
+            wide = await submitted(story)
+            await is_admitted(story, wide)
+            for attempt in (1, 2):
+                await story.reply(wide, f"Attempt {attempt} of 3 failed.")
+            await wide.shows("Failed")
+            await story.person("Alice").is_mentioned("#team-a", "wide failed", thread=wide)
+            await story.cluster_has("deployments", "team-a", "wide", count=0)
+            await asyncio.to_thread(wait_for, lambda: has_ended(scenery), "the end of the group")
+            await story.ends()
+
+    asyncio.run(play())
