@@ -161,6 +161,22 @@ class ResultPattern(Section):
     """The pattern that finds it in a line."""
 
 
+class NetworkReference(Section):
+    """The bandwidth that a network test should reach between nodes of one type."""
+
+    type: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,63}$")]
+    """The nodes' label `node.kubernetes.io/instance-type`, or the GPU type that a queue gave."""
+
+    efa: Annotated[int, Field(ge=0, le=32)] = 0
+    """The number of EFA adapters of a node that the test uses."""
+
+    maximum: Annotated[Decimal, Field(gt=0)]
+    """The maximum bus bandwidth, in GB/s."""
+
+    average: Annotated[Decimal, Field(gt=0)] | None = None
+    """The average bus bandwidth over all sizes, in GB/s."""
+
+
 class NetworkTest(Section):
     """The test of the network between nodes: `/gpu nccl`."""
 
@@ -173,6 +189,9 @@ class NetworkTest(Section):
         "/opt/nccl-tests/build/all_reduce_perf"
     )
     """The program to run in the image."""
+
+    references: tuple[NetworkReference, ...] = ()
+    """What tests should reach, by hardware; cards show results as a share of it."""
 
 
 class Prices(Section):

@@ -20,6 +20,7 @@ from bot.training.idle.runs import IdleRunService
 from bot.training.idle.service import IdlingService
 from bot.training.logs.reads import LogReads
 from bot.training.offers.service import OfferService
+from bot.training.records.network_history import NetworkHistoryService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.personal import PersonalRunService
@@ -46,6 +47,7 @@ class TrainingArea(Area):
         )
         self.personal = PersonalRunService()
         self.reads = TrainingReads(on.database, on.clusters)
+        self.network_history = NetworkHistoryService(settings, on.clusters)
         self.sessions = SessionService(format_command)
         self.follows = FollowService(format_command)
         self.watches = WatchService(format_command)

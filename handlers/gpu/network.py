@@ -1,4 +1,4 @@
-"""/gpu: the command, and /gpu nccl, which tests the network between nodes."""
+"""/gpu nccl, which tests the network between nodes, and /gpu network, which shows the tests."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -16,6 +16,7 @@ from bot.slack.grammar.parameters import (
     WholeNumber,
 )
 from bot.training.records.network import TEST
+from bot.training.records.network_history import history_card
 from bot.training.runs.replies import receipt
 from bot.training.submission.building import Submission
 from handlers.train.starting import shortened
@@ -47,3 +48,18 @@ def nccl(ctx: Context, asked: Submission) -> Reply:
     submitted = ctx.training.runs.submit(ctx.session, ctx.caller, test, ctx.now)
     said = receipt(submitted, ctx.format_command(f"train stop {submitted.name}"))
     return Reply((*shortened(ctx, submitted.name), *said))
+
+
+@gpu.verb(
+    "network",
+    "Network tests so far, by the nodes they ran on",
+    right=Right.GPU_READ,
+    examples=("network",),
+    team=TEAM,
+    shares=True,
+)
+def network(ctx: Context) -> Reply:
+    """The tests in the team's clusters, with their references and charts of repeated ones."""
+    name, team = ctx.team()
+    found = ctx.training.network_history.tested(ctx.session, team)
+    return Reply(card=history_card(name, found, ctx.format_command("gpu nccl --nodes 2")))

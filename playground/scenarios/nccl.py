@@ -11,6 +11,11 @@ from playground.story.steps import ends_well, is_admitted
 from playground.story.story import Story
 
 EXCLUDED = ("vpc.amazonaws.com/", "hugepages-")
+TYPE = {"node.kubernetes.io/instance-type": "p4d.24xlarge"}
+REFERENCES = [
+    {"type": "p4d.24xlarge", "efa": 4, "maximum": 42.04, "average": 8.24},
+    {"type": "p4d.24xlarge", "efa": 0, "maximum": 2.38, "average": 0.97},
+]
 ADAPTERS = {"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "10Gi"}
 
 
@@ -19,11 +24,15 @@ def arrange(cluster: Cluster, _workspace: Workspace) -> None:
     cluster.inside.kueue = replace(cluster.inside.kueue, excluded_prefixes=EXCLUDED)
     for name in ("gpu-1", "gpu-2"):
         cluster.remove_node(name)
-        add_node(cluster, name, NODE_RESOURCES | ADAPTERS, PRODUCT)
+        add_node(cluster, name, NODE_RESOURCES | ADAPTERS, PRODUCT | TYPE)
 
 
 SETUP = Setup(
-    settings={"clusters": {"default": {"excluded_resources": list(EXCLUDED)}}}, arrange=arrange
+    settings={
+        "clusters": {"default": {"excluded_resources": list(EXCLUDED)}},
+        "training": {"network_test": {"references": REFERENCES}},
+    },
+    arrange=arrange,
 )
 
 
@@ -39,6 +48,7 @@ async def play(story: Story) -> None:
         "average bus bandwidth 10.13 GB/s",
         "maximum bus bandwidth 41.74 GB/s",
         "network efa",
+        "41.74 GB/s, 99 % of the reference for p4d.24xlarge with 4 EFA adapters (42.04 GB/s)",
         "It is the first test with this many GPUs on gpu-1, gpu-2.",
     )
     story.trains("nccl-tests", provider="socket")
@@ -49,6 +59,13 @@ async def play(story: Story) -> None:
         "EFA was not used, though gpu-1, gpu-2 have it: NCCL chose socket.",
         "The last test on these nodes, nccl",
         "averaged 10.13 GB/s: this is 91 % less.",
+    )
+    await alice.types("#team-a", "/gpu network")
+    await alice.is_told(
+        "Network tests in the clusters of team-a",
+        "gpu-1, gpu-2",
+        "41.74 GB/s",
+        "Bus bandwidth between gpu-1, gpu-2",
     )
 
 

@@ -24,6 +24,13 @@ def test_two_tests_at_once_have_two_names(client: CommandClient) -> None:
     )
 
 
+def test_the_tests_so_far_are_shown(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/gpu network") == (
+        "Network tests in the clusters of team-a\n"
+        "There are none yet. `/gpu nccl --nodes 2` runs one.\n  [Share]"
+    )
+
+
 @pytest.mark.parametrize(
     ("person", "channel", "answer"),
     [

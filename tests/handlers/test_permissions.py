@@ -90,6 +90,7 @@ TABLE = {
     "/quota history": "omla.... ..D.",
     "/quota revoke": "o.la.... ..D.",
     "/gpu nccl --nodes 2": "omla.... ..D.",
+    "/gpu network": "omla.... ..D.",
     "/gpu status": "omla.... .HD.",
     "/gpu nodes": "omla.... .HD.",
     "/gpu top": "omla.... ..D.",

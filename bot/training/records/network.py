@@ -11,11 +11,12 @@ from sqlmodel import Session, col, select
 from bot.cluster.resources import NODES
 from bot.cluster.types.objects import Node
 from bot.cluster.view import View
-from bot.config import NetworkTest, Settings, Team
+from bot.config import NetworkReference, NetworkTest, Settings, Team
 from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.slack.grammar.parameters import Nodes
 from bot.training.logs.bandwidth import AVERAGE, NETWORK
+from bot.training.records.references import judged
 from bot.training.spec import EFA
 from bot.training.submission.building import Submission
 from bot.training.submission.gpu_types import chosen_type, nodes_of
@@ -79,12 +80,14 @@ def with_adapters(view: View, nodes: Sequence[str]) -> list[str]:
     return [each.name for each in found if each is not None and each.status.allocatable.get(EFA)]
 
 
-def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
-    """What the results of a run mean, as sentences: EFA unused, and relative to the last test.
+def verdict(
+    session: Session, run: Run, adapted: Sequence[str], reference: NetworkReference | None = None
+) -> str:
+    """What the results of a run mean: relative to the reference, EFA unused, and to the last test.
 
     `adapted` are its nodes that have EFA.
     """
-    said = []
+    said = [judged(run, reference)] if run.spec.get("kind") == TEST else []
     used = run.results.get(NETWORK)
     if adapted and used not in {None, "efa"}:
         have = "has" if len(adapted) == 1 else "have"
@@ -97,7 +100,7 @@ def verdict(session: Session, run: Run, adapted: Sequence[str]) -> str:
         )
     if run.spec.get("kind") == TEST and AVERAGE in run.results:
         said.append(_compared(run, _last_on(session, run)))
-    return " ".join(said)
+    return " ".join(filter(None, said))
 
 
 def _of_each(there: Sequence[Node] | None, resource: str, count: int) -> Decimal:

@@ -22,6 +22,7 @@ from bot.training.logs import tails
 from bot.training.logs.tails import Kept, LogReading
 from bot.training.mishaps import FINE, FailureReason
 from bot.training.records.network import with_adapters
+from bot.training.records.references import instance_types
 from bot.training.runs.act import act
 from bot.training.runs.decide import (
     Await,
@@ -171,6 +172,7 @@ class RunController(RowController[_RunRows]):
             why=self._why(run, seen, place) if is_waiting else None,
             warning=_warning(cluster, run, seen, decision, now),
             with_efa=with_adapters(cluster.view, run.nodes) if is_last else (),
+            instance_types=instance_types(cluster.view, run.nodes) if is_last else (),
             taker=self._taker(cluster, run, seen),
             limit=_limit(run, seen, decision),
         )

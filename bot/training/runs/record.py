@@ -28,6 +28,7 @@ from bot.training.logs.tails import Tail
 from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
 from bot.training.pods import program_of
 from bot.training.records.network import verdict
+from bot.training.records.references import reference_of
 from bot.training.records.spans import keep_span, stretch_of
 from bot.training.runs.decide import (
     Await,
@@ -61,7 +62,8 @@ class RunFindings:
     """One observation: the decision, and what else was found.
 
     `tails_read` means that logs were read, even if they were empty. `with_efa` are the nodes with
-    EFA of a run that ends. `taker` is what the run was preempted for, `limit` is its time limit.
+    EFA of a run that ends, `instance_types` the type that all its nodes share. `taker` is what the
+    run was preempted for, `limit` is its time limit.
     """
 
     decision: Decision
@@ -72,6 +74,7 @@ class RunFindings:
     place: QueuePosition | None = None
     why: Why | None = None
     with_efa: Sequence[str] = ()
+    instance_types: Sequence[str] = ()
     warning: FailureReason = FINE
     taker: str = ""
     limit: Limit | None = None
@@ -206,7 +209,9 @@ class Recorder:
         run.obstacle, run.unblock, run.holders = "", state.advice, ""
         run.place = run.gpus_ahead = run.polled_at = run.starts_by = None
         if run.phase == RunPhase.SUCCEEDED:
-            run.reason = verdict(session, run, found.with_efa)
+            known = self.training().network_test.references
+            reference = reference_of(run, found.instance_types, known)
+            run.reason = verdict(session, run, found.with_efa, reference)
         let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])

@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from bot.charts.values import described
 from bot.config import Settings
 from bot.errors import ConflictError, LimitError, QuartermasterError, UsageError
 from bot.quotas.engines.registry import Engines
+from bot.slack.card import Card
 from bot.slack.grammar.parameters import Nodes
+from bot.slack.text import text_of
+from bot.training.records.network_history import NetworkHistoryService, history_card
 from bot.training.service import TrainingService
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
@@ -180,3 +184,93 @@ def test_nodes_without_gpus_do_not_count(rig: Rig) -> None:
     rig.look()
     run_id = rig.submit("nccl", person=ERIN, **(ASKED | {"gpus": Decimal(0)}))
     assert rig.get(run_id).spec["gpus"] == "8"
+
+
+TYPE = {"node.kubernetes.io/instance-type": "p4d.24xlarge"}
+REFERENCES = [
+    {"type": "p4d.24xlarge", "efa": 4, "maximum": 42.04, "average": 8.24},
+    {"type": "p4d.24xlarge", "efa": 0, "maximum": 2.38},
+]
+
+
+def refer(rig: Rig, *references: dict[str, Any]) -> None:
+    """Sets references, and names the type of both nodes."""
+    for name in ("gpu-1", "gpu-2"):
+        rig.world.patch("nodes", name, {"metadata": {"labels": TYPE}})
+    test = {"training": {"network_test": {"references": list(references)}}}
+    rig.policy = Settings.model_validate(rig.policy.model_dump() | test)
+    rig.look()
+
+
+def test_a_result_is_a_share_of_its_reference(rig: Rig) -> None:
+    add_adapters(rig)
+    refer(rig, *REFERENCES)
+    assert rig.get(measured(rig)).reason == (
+        "41.74 GB/s, 99 % of the reference for p4d.24xlarge with 4 EFA adapters (42.04 GB/s); on"
+        " average 10.13 GB/s, 123 % (8.24 GB/s). It is the first test with this many GPUs on"
+        " gpu-1, gpu-2."
+    )
+
+
+def test_the_reference_depends_on_adapters(rig: Rig) -> None:
+    refer(rig, *REFERENCES)
+    behaves(rig, provider="socket", bandwidth=1.19)
+    assert rig.get(measured(rig)).reason == (
+        "1.19 GB/s, 50 % of the reference for p4d.24xlarge without EFA (2.38 GB/s). It is the first"
+        " test with this many GPUs on gpu-1, gpu-2."
+    )
+
+
+def test_other_hardware_has_no_reference(rig: Rig) -> None:
+    refer(rig, REFERENCES[0])
+    assert rig.get(measured(rig)).reason == (
+        "It is the first test with this many GPUs on gpu-1, gpu-2."
+    )
+
+
+def test_the_gpu_type_names_a_reference_too(rig: Rig) -> None:
+    refer(rig, {"type": "h100", "maximum": 83.48})
+    assert rig.get(measured(rig)).reason.startswith(
+        "41.74 GB/s, 50 % of the reference for h100 without EFA (83.48 GB/s). It is the first"
+    )
+
+
+def history(rig: Rig) -> Card:
+    """What `/gpu network` shows."""
+    service = NetworkHistoryService(rig.settings, rig.clusters)
+    team = rig.settings().teams["team-a"]
+    found = rig.database.read(lambda session: service.tested(session, team))
+    return history_card("team-a", found, "/gpu nccl --nodes 2")
+
+
+def test_no_tests_say_how_to_run_one(rig: Rig) -> None:
+    assert text_of(history(rig)) == (
+        "Network tests in the clusters of team-a. There are none yet. `/gpu nccl --nodes 2` runs"
+        " one."
+    )
+
+
+def test_tests_are_listed_and_drawn_by_nodes(rig: Rig) -> None:
+    refer(rig, {"type": "h100", "maximum": 83.48})
+    measured(rig)
+    behaves(rig, bandwidth=20.87)
+    measured(rig, "again")
+    measured(rig, "small", gpus=Decimal(4))
+    card = history(rig)
+    assert card.table is not None
+    assert card.table.rows == (
+        (
+            "gpu-1, gpu-2", "8", "0", "1", "20.72 GB/s", "20.72 GB/s", "5.70 GB/s", "25 %",
+            "2026-11-21 12:11 UTC",
+        ),
+        (
+            "gpu-1, gpu-2", "12", "0", "2", "20.73 GB/s", "41.74 GB/s", "5.75 GB/s", "25 %",
+            "2026-11-21 12:06 UTC",
+        ),
+    )  # fmt: skip
+    assert [described(each) for each in card.charts] == [
+        (
+            "Bus bandwidth between gpu-1, gpu-2, in GB/s. 11-21 12:01: maximum 41.7, average 10.1;"
+            " 11-21 12:06: maximum 20.7, average 5.8. reference for h100: 83.5."
+        )
+    ]
