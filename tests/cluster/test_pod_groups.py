@@ -49,17 +49,13 @@ def groups(site: Site) -> list[dict[str, Any]]:
 
 
 def has_ended(site: Site) -> bool:
-    """Whether the Workload is finished, and Kueue has let all pods of the group go."""
-    (workload,) = groups(site)
-    name = workload["metadata"]["name"]
-    pods = [
-        each
-        for each in site.api.list("pods", "team-a")
-        if each["metadata"]["labels"].get(GROUP) == name
-    ]
-    held = (each["metadata"].get("finalizers", ()) for each in pods)
-    kept = [each for each in held if "kueue.x-k8s.io/managed" in each]
-    return site.condition(WORKLOADS, name, "team-a", "Finished") is not None and not kept
+    """Whether no Workload holds quota, and Kueue has let all pods of the group go."""
+    names = [each["metadata"]["name"] for each in groups(site)]
+    pods = [each["metadata"] for each in site.api.list("pods", "team-a")]
+    held = [each.get("finalizers", ()) for each in pods if GROUP in each["labels"]]
+    is_kept = any("kueue.x-k8s.io/managed" in each for each in held)
+    finished = [site.condition(WORKLOADS, name, "team-a", "Finished") for name in names]
+    return not is_kept and all(finished)
 
 
 def test_a_preempted_group_returns_as_a_whole(
@@ -98,7 +94,8 @@ def test_a_failing_launcher_gives_all_quota_back(
             for attempt in (1, 2):
                 await story.reply(wide, f"Attempt {attempt} of 3 failed.")
             await wide.shows("Failed")
-            await story.person("Alice").is_mentioned("#team-a", "wide failed", thread=wide)
+            alice = story.person("Alice")
+            await alice.is_mentioned("#team-a", "wide failed after", thread=wide, broadcast=True)
             await story.cluster_has("deployments", "team-a", "wide", count=0)
             await asyncio.to_thread(wait_for, lambda: has_ended(scenery), "the end of the group")
             await story.ends()
