@@ -95,6 +95,12 @@ def refuse_typed_secrets(typed: Mapping[str, Sequence[str]]) -> None:
             raise _holds_a_secret()
 
 
+def refuse_pasted_secrets(words: Sequence[str]) -> None:
+    """UsageError on a secret in a command that another one was translated into."""
+    if secret_in(_without_named_secrets(words)) is not None:
+        raise _holds_a_secret()
+
+
 def _without_named_secrets(words: Sequence[str]) -> list[str]:
     return [
         word

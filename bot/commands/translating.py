@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from bot.commands.questions import refuse_pasted_secrets
 from bot.commands.repeating import run_button
 from bot.slack.card import Reply
 from bot.slack.grammar.foreign import ForeignCommandError
@@ -18,6 +19,7 @@ def whether_to_run(incoming: Incoming, error: ForeignCommandError, now: datetime
 
     There is no button for a draft, nor for a command that is too long for one.
     """
+    refuse_pasted_secrets(error.found.words)
     ours = code(error.spelling.of(error.text))
     lines = (
         join(plain(f"This is a command of {error.found.origin}. Here it is:"), "\n", ours),

@@ -1,5 +1,7 @@
 """Commands of guides pasted after /train: shown as ours, and run when the person says so."""
 
+import pytest
+
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
@@ -44,6 +46,24 @@ def test_a_pasted_command_is_shown_and_not_run(client: CommandClient) -> None:
         "  [Run it]",
     ]
     assert "There are no runs." in runs(client)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "runai submit lane -i a/lane:1 -e WANDB_API_KEY=0a1b2c3d4e5f6a7b8c9d",
+        "runai submit lane -i a/lane:1 --command 'python train.py --password hunter2'",
+        "runai submit lane -i a/lane:1 -v /mnt/data:/data -- train --api-key 0a1b2c3d4e5f6a7b8c9d",
+    ],
+)
+def test_a_pasted_secret_is_not_shown(client: CommandClient, words: str) -> None:
+    assert as_text(asked(client, words)).splitlines() == [
+        "Something in that looks like a secret. None of it was stored.",
+        (
+            "Send it without the secret. To give a program a Secret of the team's namespace, use"
+            " `--secret NAME=secret/key`; the program reads the variable NAME."
+        ),
+    ]
 
 
 def test_a_click_runs_it_once(client: CommandClient) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from bot.errors import UsageError
 from bot.slack.grammar.foreign import Translation
 from bot.training.spec import EFA, SHM_PATH
-from bot.training.translation.names import run_name
+from bot.training.translation.names import PROGRAM_MISSING, run_name
 from bot.training.translation.volumes import instead_of_folder, placeholder
 
 _GPU = re.compile(r".+/gpu")
@@ -32,7 +32,9 @@ def from_job(job: Mapping[str, Any], workers: Mapping[str, Any] | None) -> Trans
     """The run that does what the Job does; UsageError if the manifest is incomplete."""
     try:
         return _translated(job, workers)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         raise UsageError(
             "The manifest is not complete: a Job has `metadata.name`, and in"
             " `spec.template.spec.containers` an image.",
@@ -41,10 +43,13 @@ def from_job(job: Mapping[str, Any], workers: Mapping[str, Any] | None) -> Trans
 
 
 def _translated(job: Mapping[str, Any], workers: Mapping[str, Any] | None) -> Translation:
-    name, renamed = run_name(str(job["metadata"]["name"]))
+    name, renamed = run_name(_text(job["metadata"]["name"]))
     pod = job["spec"]["template"]["spec"]
     container = pod["containers"][0]
-    found = _Translated(["--image", str(container["image"])], list(renamed))
+    found = _Translated(["--image", _text(container["image"])], list(renamed))
+    if container.get("args") and not container.get("command"):
+        found.notes.append(PROGRAM_MISSING.format("command"))
+        found.is_draft = True
     if len(pod["containers"]) > 1 or pod.get("initContainers"):
         found.notes.append("Only its first container is taken over: a run has one.")
     command = _command(container)
@@ -59,6 +64,13 @@ def _translated(job: Mapping[str, Any], workers: Mapping[str, Any] | None) -> Tr
     rest = ("--", *_with_hosts(command)) if command else ()
     words = ("submit", name, *found.options, *rest)
     return Translation("kubectl", words, tuple(found.notes), found.is_draft)
+
+
+def _text(value: object) -> str:
+    """A text that is there; ValueError for none."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("a text is missing")
+    return value
 
 
 def _command(container: Mapping[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ _HINTS = {
 }
 _SUBMIT = "Paste its manifest to submit it here, from `apiVersion:` on."
 _ENDS = re.compile(r"\s*(?:[A-Z_]{2,}|\$ .*|kubectl .*|`{3}.*)")
-_LONGEST = 20_000
+_LONGEST, _DEEPEST = 20_000, 50
 
 
 def from_kubectl(words: Sequence[str], text: str) -> Translation | None:
@@ -64,21 +64,30 @@ def _dedented(lines: Sequence[str]) -> str:
 
 
 def _documents(text: str) -> list[Mapping[str, Any]]:
-    if len(text) > _LONGEST or any(isinstance(each, yaml.AliasEvent) for each in _events(text)):
-        raise UsageError("The manifest is too long, or has aliases.", "Paste one Job at a time.")
-    found = list(yaml.safe_load_all(text))
-    return [each for each in found if isinstance(each, dict)]
-
-
-def _events(text: str) -> list[yaml.Event]:
     try:
-        return list(yaml.parse(text, Loader=yaml.SafeLoader))
-    except yaml.YAMLError as error:
+        if len(text) > _LONGEST or not _is_modest(text):
+            raise UsageError(
+                "The manifest is too long or too deep, or has aliases.", "Paste one Job at a time."
+            )
+        found = list(yaml.safe_load_all(text))
+    except (yaml.YAMLError, ValueError, AttributeError) as error:  # such as a 13th month
         raise UsageError(
             "The manifest cannot be read as YAML.",
             "Paste it with its line breaks and indentation, best as a code block in a message that"
             " mentions the bot.",
         ) from error
+    return [each for each in found if isinstance(each, dict)]
+
+
+def _is_modest(text: str) -> bool:
+    """Whether it has neither aliases, which can make it huge, nor levels by the hundred."""
+    level = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        level += isinstance(event, yaml.CollectionStartEvent)
+        level -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or level > _DEEPEST:
+            return False
+    return True
 
 
 def _run_of(documents: Sequence[Mapping[str, Any]]) -> Translation:

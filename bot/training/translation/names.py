@@ -4,6 +4,12 @@ import re
 
 from bot.slack.grammar.parameters import LONGEST_NAME, short_name
 
+PROGRAM_MISSING = (
+    "Without `{}`, the arguments are those of the image's own program. Here a command is whole: put"
+    " the program before them."
+)
+"""The sentence about arguments without a program, with the option that would name it."""
+
 
 def run_name(name: str) -> tuple[str, tuple[str, ...]]:
     """The name of the run, and a sentence if it differs from the job's."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bot.errors import UsageError
 from bot.slack.grammar.foreign import Translation
 from bot.slack.grammar.reading import shown
-from bot.training.translation.names import run_name
+from bot.training.translation.names import PROGRAM_MISSING, run_name
 from bot.training.translation.options import FLAGS, KNOWN, LEFT_OUT, OTHERS, VALUES, VERBS, VOLUMES
 from bot.training.translation.volumes import instead_of_folder, placeholder
 
@@ -92,10 +92,7 @@ def _submission(kind: str, words: Sequence[str], team: str) -> Translation:
     name, renamed = run_name(read.name)
     started = [*read.command, *read.arguments]
     if read.arguments and not read.command:
-        read.notes.append(
-            "Without `--command`, the arguments are those of the image's own program. Here a"
-            " command is whole: put the program before them."
-        )
+        read.notes.append(PROGRAM_MISSING.format("--command"))
         read.is_draft = True
     rest = ("--", *started) if started else ()
     words = ("submit", name, *read.options, *rest)
@@ -154,13 +151,24 @@ def _valued(read: _Read, said: str, option: str, value: str) -> None:
     elif VALUES[option] == "name":
         read.name = value
     elif VALUES[option] == "command":
-        read.command += shlex.split(value)
+        read.command += _split(said, value)
     elif VALUES[option] == "arguments":
         read.arguments.append(_WRAPPED.sub("--", value))
     elif option == "port":
         read.options += ["--port", value.rpartition(":")[2]]
     else:
         read.options += [VALUES[option], *_spelled(read, option, value)]
+
+
+def _split(said: str, value: str) -> list[str]:
+    """The words of a command within quotes."""
+    try:
+        return shlex.split(value)
+    except ValueError:
+        raise UsageError(
+            f"In `{said} {shown(value)}` a quote does not end.",
+            "Close it, or put the command after `--`.",
+        ) from None
 
 
 def _spelled(read: _Read, option: str, value: str) -> Iterator[str]:

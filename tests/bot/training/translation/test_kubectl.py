@@ -1,6 +1,13 @@
 """The manifests of the guide to synchronous training, pasted after `/train`."""
 
+import copy
+from textwrap import dedent
+from typing import Any
+
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bot.errors import UsageError
 from bot.slack.grammar.foreign import ForeignCommandError
@@ -119,6 +126,7 @@ spec:
         resources: {requests: {cpu: "4", memory: 8Gi}, limits: {example.com/x: 1}}
         volumeMounts: [{name: data, mountPath: /data}]
 """
+WHOLE = dedent(MASTER[MASTER.index("    apiVersion") : MASTER.index("    EOF")])
 
 
 def foreign(text: str) -> ForeignCommandError:
@@ -153,6 +161,93 @@ def test_a_deployment_becomes_workers_of_their_own() -> None:
     assert error.found.notes == NOTES
 
 
+JOB = "apiVersion: batch/v1\nkind: Job\n"
+UNREADABLE = (
+    "The manifest cannot be read as YAML. Paste it with its line breaks and indentation, best as a"
+    " code block in a message that mentions the bot."
+)
+TOO_MUCH = "The manifest is too long or too deep, or has aliases. Paste one Job at a time."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("when: 2026-13-45", UNREADABLE),
+        ("size: " + "9" * 5000, UNREADABLE),
+        ("when: !!timestamp soon", UNREADABLE),
+        ("rate: !!float fast", UNREADABLE),
+        ("run: !!python/object/apply:os.system [id]", UNREADABLE),
+        ("? [a, b]\n: c", UNREADABLE),
+        ("deep: " + "[" * 4000 + "]" * 4000, TOO_MUCH),
+        ("one: &a [x]\ntwo: *a", TOO_MUCH),
+        ("note: " + "x" * 20_000, TOO_MUCH),
+    ],
+)
+def test_no_yaml_breaks_the_bot(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        REGISTRY.parse("train", JOB + text)
+    assert f"{caught.value.message} {caught.value.hint}" == said
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "metadata: {name: }",
+        (
+            "metadata: {name: lane}\nspec: {activeDeadlineSeconds: .inf, template: {spec:"
+            " {containers: [{image: a/lane:1}]}}}"
+        ),
+        "metadata: {name: lane}\nspec: {template: {spec: {containers: [{image: }]}}}",
+        "metadata: {name: lane}\nspec: {template: {spec: {containers: []}}}",
+        "metadata: [lane]",
+    ],
+)
+def test_a_manifest_with_gaps_is_refused(rest: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        REGISTRY.parse("train", JOB + rest)
+    assert f"{caught.value.message} {caught.value.hint}" == (
+        "The manifest is not complete: a Job has `metadata.name`, and in"
+        " `spec.template.spec.containers` an image. Paste all of it, from `apiVersion:` on."
+    )
+
+
+ODD = st.sampled_from(
+    [None, "", "lane", 0, -1, True, 1.5, [], [None], ["a"], {}, {"name": None}, {"name": "data"}]
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """All places within a document that hold a value."""
+    if not isinstance(value, dict | list):
+        return []
+    rows = value.items() if isinstance(value, dict) else enumerate(value)
+    return [place for key, each in rows for place in [(value, key), *places(each)]]
+
+
+@given(st.data())
+@settings(max_examples=500)
+def test_any_manifest_is_understood_or_refused(data: st.DataObject) -> None:
+    manifest = yaml.safe_load(data.draw(st.sampled_from([PLAIN, WHOLE])))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(places(manifest)))
+        holder[key] = copy.deepcopy(data.draw(ODD))
+    with pytest.raises(UsageError):
+        REGISTRY.parse("train", yaml.safe_dump(manifest))
+
+
+def test_arguments_alone_become_a_draft() -> None:
+    pod = "{containers: [{image: a/lane:1, args: [--epochs, '3']}]}"
+    error = foreign(f"{JOB}metadata: {{name: lane}}\nspec: {{template: {{spec: {pod}}}}}")
+    assert error.text == "train submit lane --image a/lane:1 -- --epochs 3"
+    assert error.found.is_draft
+    assert error.found.notes == (
+        (
+            "Without `command`, the arguments are those of the image's own program. Here a command"
+            " is whole: put the program before them."
+        ),
+    )
+
+
 def test_a_plain_job_becomes_a_draft() -> None:
     error = foreign(PLAIN)
     assert error.text == (
@@ -161,6 +256,10 @@ def test_a_plain_job_becomes_a_draft() -> None:
     )
     assert error.found.is_draft
     assert error.found.notes == (
+        (
+            "Without `command`, the arguments are those of the image's own program. Here a command"
+            " is whole: put the program before them."
+        ),
         "`example.com/x: 1` is left out.",
         "The variable NODE is left out: it has no fixed value.",
         (
@@ -202,7 +301,7 @@ def test_a_plain_job_becomes_a_draft() -> None:
         ),
         (
             "apiVersion: batch/v1\nkind: Job\nmetadata: {name: &a x, labels: *a}\n",
-            "The manifest is too long, or has aliases. Paste one Job at a time.",
+            TOO_MUCH,
         ),
         (
             "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n",

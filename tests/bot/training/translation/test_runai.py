@@ -180,6 +180,13 @@ def test_each_command_of_the_guides_has_ours(text: str, ours: str) -> None:
             "`-i` needs a value. For example `runai submit lane -i ghcr.io/acme/lane:3.1 -g 1`.",
         ),
         (
+            'runai submit lane -i a/b --command "echo it\'s"',
+            (
+                "In `--command echo it's` a quote does not end. Close it, or put the command after"
+                " `--`."
+            ),
+        ),
+        (
             "runai suspend lane",
             (
                 "`runai suspend` has no counterpart here. `/train stop NAME` stops a run, and"
