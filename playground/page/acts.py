@@ -64,16 +64,22 @@ async def _click(slack: Workspace, user: str, body: Json) -> Json:
 
 
 async def _submit(slack: Workspace, user: str, body: Json) -> Json:
+    values = _values(body)
+    return {"errors": await slack.submit_view(user, _view(slack, body), values)}
+
+
+def _values(body: Json) -> Json:
     values = body.get("values")
     if not isinstance(values, dict):
         raise WebError('"values" must be an object of fields by their block_id')
-    return {"errors": await slack.submit_view(user, _view(slack, body), values)}
+    return values
 
 
 async def _change(slack: Workspace, user: str, body: Json) -> Json:
     """Changes a field of a form that is told to the bot at once."""
     value: Any = body.get("value")
-    await slack.change_field(user, _view(slack, body), text(body, "block"), value)
+    values = _values(body)
+    await slack.change_field(user, _view(slack, body), text(body, "block"), value, values)
     return {}
 
 

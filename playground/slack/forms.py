@@ -40,11 +40,13 @@ async def submit_view(state: State, user: str, view: View, values: Json) -> dict
     return view.errors
 
 
-async def change_field(state: State, user: str, view: View, name: str, value: Any) -> None:
-    """Changes one field of a form; the bot is told where the form asked for that."""
+async def change_field(state: State, user: str, view: View, given: Json, name: str) -> None:
+    """Changes one field of a form; the bot gets them all where the form asked for that."""
     must_see(state, view, user)
-    await _search(state, user, view, {name: value})
-    values = _filled(view, {name: value}, is_sent=False)
+    await _search(state, user, view, {name: given[name]})
+    there = {each for block in _inputs(view) for each in _names(block)} | {name}
+    known = {each: value for each, value in given.items() if each in there}  # it may have changed
+    values = _filled(view, known, is_sent=False)
     block = next(block for block in _inputs(view) if name in _names(block))
     view.values = values
     if not block.get("dispatch_action"):

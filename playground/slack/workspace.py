@@ -70,9 +70,19 @@ class Workspace(State):
         """A person fills a form (by block_id, action_id or label) and sends it; returns errors."""
         return await forms.submit_view(self, user, view, values)
 
-    async def change_field(self, user: str, view: View, name: str, value: str | list[str]) -> None:
-        """A person changes one field of a form, by block_id, action_id or label."""
-        await forms.change_field(self, user, view, name, value)
+    async def change_field(
+        self,
+        user: str,
+        view: View,
+        name: str,
+        value: str | list[str],
+        others: Json | None = None,
+    ) -> None:
+        """A person changes one field of a form, by block_id, action_id or label.
+
+        `others` are what other fields hold by now, of which the bot learns along with it.
+        """
+        await forms.change_field(self, user, view, {**(others or {}), name: value}, name)
 
     async def search_options(self, user: str, view: View, name: str, typed: str) -> list[Json]:
         """A person types into a field of a form; returns the options that they are offered."""

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -16,6 +18,7 @@ from tests.browser.devtools import PATIENCE_SECONDS, Tab, browser, new_tab, prog
 from tests.playground.page.shown import showing
 from tests.playground.slack.served import Served
 
+T = TypeVar("T")
 ALICE, TEAM_A = "U0ALICE", "C0TEAMA"
 
 
@@ -62,7 +65,14 @@ def page(chromium: str, tmp_path: Path) -> Iterator[Played]:
 @contextlib.contextmanager
 def running(loop: asyncio.AbstractEventLoop, folder: Path) -> Iterator[tuple[World, Stage, str]]:
     """The world in a thread of its own, for tests that block."""
-    shows = showing(replace(Options(folder / "world"), setup=Setup(prometheus=True)))
+    options = replace(Options(folder / "world"), setup=Setup(prometheus=True))
+    with entered(loop, showing(options)) as shown:
+        yield shown
+
+
+@contextlib.contextmanager
+def entered(loop: asyncio.AbstractEventLoop, shows: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """What a context gives, in a loop that a thread of its own runs and closes."""
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
@@ -70,9 +80,18 @@ def running(loop: asyncio.AbstractEventLoop, folder: Path) -> Iterator[tuple[Wor
     finally:
         ends = shows.__aexit__(None, None, None)
         asyncio.run_coroutine_threadsafe(ends, loop).result(PATIENCE_SECONDS)
+        asyncio.run_coroutine_threadsafe(_end_tasks(), loop).result(PATIENCE_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(PATIENCE_SECONDS)
         loop.close()
+
+
+async def _end_tasks() -> None:
+    """Cancels what still runs, such as the stream of a window that has just been closed."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 @pytest.fixture

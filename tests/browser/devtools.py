@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
 from websockets.sync.client import ClientConnection, connect
 
 PATIENCE_SECONDS = 180.0  # a busy machine may take long
@@ -43,16 +44,12 @@ def program() -> str | None:
     return next(filter(None, map(shutil.which, _PROGRAMS)), None)
 
 
-class Tab:
-    """One page of the browser; `problems` are exceptions in it and complaints of the browser."""
+class Remote:
+    """Something that takes commands: the browser, or one of its tabs."""
 
     def __init__(self, socket: ClientConnection) -> None:
-        self.problems: list[str] = []
-        self._streamed: list[str] = []
         self._socket = socket
         self._numbers = itertools.count(1)
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.send(f"{domain}.enable")
 
     def send(self, method: str, **params: Any) -> Json:
         """The result of one command."""
@@ -67,6 +64,21 @@ class Tab:
                 return result
             self._hear(told)
 
+    def _hear(self, told: Json) -> None:
+        """Takes an event that comes before the answer."""
+
+
+class Tab(Remote):
+    """One page of the browser; `problems` are exceptions in it and complaints of the browser."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        super().__init__(socket)
+        self.problems: list[str] = []
+        self._streamed: list[str] = []
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    @override
     def _hear(self, told: Json) -> None:
         if told.get("method") == "Runtime.exceptionThrown":
             details = told["params"]["exceptionDetails"]
@@ -193,11 +205,13 @@ def _port(folder: Path, process: subprocess.Popen[bytes]) -> str:
 
 @contextlib.contextmanager
 def new_tab(address: str) -> Iterator[Tab]:
-    """A tab of its own, closed at the end of the block."""
-    request = urllib.request.Request(f"{address}/json/new?about:blank", method="PUT")
-    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-        opened = json.load(answer)
-    url = opened["webSocketDebuggerUrl"]
+    """A tab in a window of its own, since one behind another is not drawn; closed at the end."""
+    with urllib.request.urlopen(f"{address}/json/version", timeout=PATIENCE_SECONDS) as answer:
+        url: str = json.load(answer)["webSocketDebuggerUrl"]
     with connect(url, max_size=None, proxy=None) as socket:
-        yield Tab(socket)
-    urllib.request.urlopen(f"{address}/json/close/{opened['id']}", timeout=PATIENCE_SECONDS).close()
+        chromium = Remote(socket)
+        opened = chromium.send("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
+        place = f"{url.partition('/devtools/')[0]}/devtools/page/{opened}"
+        with connect(place, max_size=None, proxy=None) as page:
+            yield Tab(page)
+        chromium.send("Target.closeTarget", targetId=opened)

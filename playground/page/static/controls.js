@@ -103,7 +103,7 @@ export function field(block, where) {
   if (block.dispatch_action) {
     input.node.addEventListener("change", async () => {
       try {
-        await act("change", { ...where.at, block: block.block_id, value: input.read() });
+        await act("change", { ...where.at, block: block.block_id, value: input.read(), values: where.values() });
       } catch (failed) {
         complain(failed.message);
       }
