@@ -73,8 +73,8 @@ def test_one_wait_is_ended_by_its_owner(client: CommandClient, served: Served) -
     fill(client, served)
     says(client, ALICE, "/gpu wait 6")
     says(client, ALICE, "/gpu wait 8")
-    first = client.application.database.read(lambda s: s.scalars(select(GpuWait.id)).first())
-    assert first is not None
+    six = select(GpuWait.id).where(col(GpuWait.gpus) == 6_000)
+    first = client.application.database.read(lambda s: s.scalars(six).one())
     assert client.clicks(MIA, TEAM_A, "gpu.unwait", first) == (
         "@U0ALICE asked for this, and only they can end it."
     )

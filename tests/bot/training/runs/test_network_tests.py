@@ -271,6 +271,6 @@ def test_tests_are_listed_and_drawn_by_nodes(rig: Rig) -> None:
     assert [described(each) for each in card.charts] == [
         (
             "Bus bandwidth between gpu-1, gpu-2, in GB/s. 11-21 12:01: maximum 41.7, average 10.1;"
-            " 11-21 12:06: maximum 20.7, average 5.8. reference for h100: 83.5."
+            " 11-21 12:06: maximum 20.7, average 5.8. Reference for h100: 83.5."
         )
     ]
