@@ -30,6 +30,8 @@ EXCEPTED = {
     "gpu-types-kai": "no KAI scheduler runs here",
     "kai": "no KAI scheduler runs here; test_kai writes in its place",
     "lane-detection": "is told by test_lane_detection, with a played Trident and no MPI operator",
+    "log-tail": "time leaps to the end of each pod, often before its bar is seen; test_logs in"
+    " tests/node reads logs of a real kubelet",
     "mpi": "no MPI operator runs here; test_operators shows that Kueue admits its runs",
     "nccl": "its nodes have network adapters that its Kueue does not count",
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
