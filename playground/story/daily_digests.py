@@ -207,7 +207,7 @@ def _held(monday: date, day: date) -> str:
     for back in range(14, 0, -1):
         of = day - timedelta(days=back)
         told.append(f"{_short(of)}: {unknown if of < monday else _HELD[(of - monday).days]}")
-    return f"GPU-hours by team and day, in GPU-hours a day. {'; '.join(told)}. all GPUs: 384."
+    return f"GPU-hours by team and day, in GPU-hours a day. {'; '.join(told)}. All GPUs: 384."
 
 
 _NEITHER = "team-a unknown, team-b unknown"

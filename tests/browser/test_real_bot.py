@@ -17,7 +17,8 @@ from playground.world import Options
 from tests.browser.conftest import entered
 from tests.browser.devtools import PATIENCE_SECONDS, Tab, new_tab
 
-SUBMIT = "/train submit {} --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py --epochs 3"
+# It outlasts the test on any machine.
+SUBMIT = "/train submit {} --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py --epochs 900"
 REQUEST = '/quota request +{} --for 1d --reason "deadline"'
 # Two people may approve, and one approval is enough.
 SETUP = Setup(
