@@ -147,13 +147,19 @@ class CommandDispatcher:
             except IncompleteError as error:
                 return self._form(incoming, whole, error)
             except ForeignCommandError as error:
-                return whether_to_run(whole, error, datetime.now(UTC))
+                return self._translated(whole, error)
         try:
             return self._carried_out(question)
         except WhichTeamError as error:
             return self._team_question(question, error)
         except LackingError as error:
             return self._form(incoming, question.incoming, _incomplete(incoming, question, error))
+
+    def _translated(self, incoming: Incoming, error: ForeignCommandError) -> Reply:
+        """Asks whether to run the command that a pasted one means, if the person may run it."""
+        verb = self._registry.commands[error.command].verbs[error.found.words[0]]
+        self._database.read(partial(self._entered, incoming=incoming, verb=verb, team=None))
+        return whether_to_run(incoming, error, datetime.now(UTC))
 
     def _team_question(self, question: Question, error: WhichTeamError) -> Reply:
         """Asks for the team by buttons; without room for these, says how to name it."""
@@ -185,10 +191,8 @@ class CommandDispatcher:
         """
         if incoming.kind == "form":
             raise error
-        now = datetime.now(UTC)
-        return self._database.read(
-            partial(self._forms.asking, incoming=whole, error=error, now=now)
-        )
+        ask = partial(self._forms.asking, incoming=whole, error=error, now=datetime.now(UTC))
+        return self._database.read(ask)
 
     def _entered(
         self, session: Session, incoming: Incoming, verb: Verb, team: str | None

@@ -4,7 +4,7 @@ import pytest
 
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from tests.handlers.command_client import ALICE, BOB, TEAM_A, CommandClient
+from tests.handlers.command_client import ALICE, BOB, DAN, FAR, TEAM_A, CommandClient
 from tests.handlers.test_train import newest
 
 PASTED = """submit runai submit \\
@@ -64,6 +64,13 @@ def test_a_pasted_secret_is_not_shown(client: CommandClient, words: str) -> None
             " `--secret NAME=secret/key`; the program reads the variable NAME."
         ),
     ]
+
+
+@pytest.mark.parametrize("person", [DAN, FAR, BOB])
+def test_who_may_not_submit_pastes_nothing(client: CommandClient, person: str) -> None:
+    pasted = client.says(person, TEAM_A, "/train runai submit lane -i a/lane:1")
+    assert pasted == client.says(person, TEAM_A, "/train submit lane --image a/lane:1")
+    assert "runai" not in pasted
 
 
 def test_a_click_runs_it_once(client: CommandClient) -> None:

@@ -36,7 +36,7 @@ they are typed here.
 
 
 class ForeignCommandError(UsageError):
-    """A command of another program was typed; `text` is ours, with our command's name.
+    """A command of another program was typed; `text` is ours, with the name of our `command`.
 
     `words` are what to send in its place where it was sent.
     """
@@ -46,6 +46,7 @@ class ForeignCommandError(UsageError):
     ) -> None:
         rest = written(found.words)
         self.found = found
+        self.command = command
         self.text = f"{command} {rest}"
         self.words = escaped(self.text if is_named else rest)
         self.spelling = spelling

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.errors import UsageError
 
@@ -54,9 +54,15 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def written(words: Iterable[str]) -> str:
-    """The words as one normalised text, which splits into the same words again."""
-    return " ".join(map(_quoted, words))
+def written(words: Sequence[str]) -> str:
+    """The words as one text that, sent, splits into the same words; UsageError if there is none."""
+    text = " ".join(map(_quoted, words))
+    if _splits_into(text) != [*words]:
+        raise UsageError(
+            "The command has quotes and backslashes that one line cannot hold here.",
+            "Put it into a script in the image, and start that: `-- sh run.sh`.",
+        )
+    return text
 
 
 def split(text: str) -> list[str]:
@@ -74,6 +80,14 @@ def after_mention(text: str, user_id: str) -> str:
     """What follows the first mention of `user_id`, or all of `text` where there is none."""
     mention = re.search(rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>", text)
     return text[mention.end() :] if mention else text
+
+
+def _splits_into(text: str) -> list[str] | None:
+    """The words that a sent text has, None if a quote is left open in it."""
+    try:
+        return split(normalise(escaped(text)))
+    except UsageError:
+        return None
 
 
 def _quoted(word: str) -> str:

@@ -235,6 +235,19 @@ def test_any_manifest_is_understood_or_refused(data: st.DataObject) -> None:
         REGISTRY.parse("train", yaml.safe_dump(manifest))
 
 
+def test_what_no_line_can_spell_is_refused() -> None:
+    command = yaml.safe_dump(["sh", "-c", 'echo "a \\"b\\""'], default_flow_style=True, width=200)
+    pod = f"{{containers: [{{image: a/lane:1, command: {command.strip()}}}]}}"
+    rest = f"metadata: {{name: lane}}\nspec: {{template: {{spec: {pod}}}}}"
+    with pytest.raises(UsageError) as caught:
+        REGISTRY.parse("train", JOB + rest)
+    assert not isinstance(caught.value, ForeignCommandError)
+    assert f"{caught.value.message} {caught.value.hint}" == (
+        "The command has quotes and backslashes that one line cannot hold here. Put it into a"
+        " script in the image, and start that: `-- sh run.sh`."
+    )
+
+
 def test_arguments_alone_become_a_draft() -> None:
     pod = "{containers: [{image: a/lane:1, args: [--epochs, '3']}]}"
     error = foreign(f"{JOB}metadata: {{name: lane}}\nspec: {{template: {{spec: {pod}}}}}")
