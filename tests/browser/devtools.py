@@ -53,10 +53,10 @@ class Remote:
 
     def send(self, method: str, **params: Any) -> Json:
         """The result of one command."""
-        number = next(self._numbers)
+        number, end = next(self._numbers), time.monotonic() + PATIENCE_SECONDS
         self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
-        while True:
-            told = json.loads(self._socket.recv(timeout=PATIENCE_SECONDS))
+        while True:  # events may come meanwhile, without end
+            told = json.loads(self._socket.recv(timeout=max(0.0, end - time.monotonic())))
             if told.get("id") == number:
                 if "error" in told:
                     raise AssertionError(f"{method}: {told['error']['message']}")
@@ -92,8 +92,9 @@ class Tab(Remote):
 
     def streamed(self, text: str) -> None:
         """Waits until the stream has brought this text, and a frame is drawn after it."""
+        end = time.monotonic() + PATIENCE_SECONDS
         while not any(text in data for data in self._streamed):
-            self._hear(json.loads(self._socket.recv(timeout=PATIENCE_SECONDS)))
+            self._hear(json.loads(self._socket.recv(timeout=max(0.0, end - time.monotonic()))))
         self.ask("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
 
     def open(self, url: str) -> None:

@@ -124,12 +124,14 @@ def chooses(tab: Tab, label: str, value: str) -> None:
     )
 
 
-def reaches(tab: Tab, selector: str, containing: str = "") -> None:
-    """Goes by Tab alone to what fits and reads so, as someone without a mouse does."""
-    told = json.dumps(containing)
+def reaches(tab: Tab, selector: str, containing: str = "", *, of: str = "") -> None:
+    """Goes by Tab alone to what fits and reads so, in a message that reads `of`."""
     here = f"document.activeElement.matches({json.dumps(selector)})"
+    here += f" && document.activeElement.innerText.includes({json.dumps(containing)})"
+    if of:
+        here += f" && document.activeElement.closest('.item').innerText.includes({json.dumps(of)})"
     for _ in range(MOST_TABS):
-        if tab.ask(f"{here} && document.activeElement.innerText.includes({told})"):
+        if tab.ask(here):
             return
         tab.press("Tab")
     raise AssertionError(f"{selector} with {containing!r} cannot be reached by keys")
@@ -151,9 +153,9 @@ def test_the_first_minutes_by_mouse_alone(live: Live) -> None:
         assert live.quota() == before + 8
         tab.click(".person", "Alice")
         tab.click(".place", "team-a")
-        tab.click(".message .button", "Stop")
-        tab.click("dialog .button", "Stop it")
-        reads(tab, "lane · Stopped")
+        tab.click(".message .button", "Logs")  # also there if the run has ended by now
+        tab.click(".replies")
+        reads(tab, "Log of lane")
 
 
 def test_the_first_minutes_by_keys_alone(live: Live) -> None:
@@ -174,7 +176,7 @@ def test_the_first_minutes_by_keys_alone(live: Live) -> None:
         reaches(tab, ".place", "gpu-approvals")
         tab.press("Enter")
         reads(tab, "+1 h100 · Waiting for approval")
-        reaches(tab, ".message .button", "Approve")
+        reaches(tab, ".message .button", "Approve", of="+1 h100")
         tab.press("Enter")
         reads(tab, "Quota override for team-a: +1 h100 · Active", "@Carol approved")
         assert live.quota() == before + 1
@@ -183,7 +185,7 @@ def test_the_first_minutes_by_keys_alone(live: Live) -> None:
         reaches(tab, ".place", "team-a")
         tab.press("Enter")
         reads(tab, "keys · Running")
-        reaches(tab, ".message .button", "Stop")
+        reaches(tab, ".message .button", "Stop", of="keys ·")
         tab.press("Enter")
         reaches(tab, "dialog .button", "Stop it")
         tab.press("Enter")
