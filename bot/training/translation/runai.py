@@ -198,6 +198,6 @@ def _unknown(options: Sequence[str]) -> tuple[str, str]:
     hints = [
         f"`{each}`: {OTHERS[name]}" for each in options if (name := each.lstrip("-")) in OTHERS
     ]
-    hints.append("Leave them out, or write the run with our own options: `train submit --help`.")
-    has = "has" if len(options) == 1 else "have"
+    has, them = ("has", "it") if len(options) == 1 else ("have", "them")
+    hints.append(f"Leave {them} out, or write the run with our own options: `train submit --help`.")
     return f"{named} of Run:ai {has} no counterpart here.", " ".join(hints)

@@ -162,6 +162,13 @@ def test_each_command_of_the_guides_has_ours(text: str, ours: str) -> None:
             ),
         ),
         (
+            "runai submit lane -i a/b --foo 3",
+            (
+                "`--foo` of Run:ai has no counterpart here. Leave it out, or write the run with our"
+                " own options: `/train submit --help`."
+            ),
+        ),
+        (
             "runai submit -i a/b",
             (
                 "The name of the job is missing. For example"
