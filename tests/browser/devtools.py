@@ -16,6 +16,8 @@ from typing import Any
 from typing_extensions import override
 from websockets.sync.client import ClientConnection, connect
 
+Json = dict[str, Any]
+
 PATIENCE_SECONDS = 180.0  # a busy machine may take long
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 # What the tests need of a key: its code, and the text it writes.
@@ -34,9 +36,29 @@ _WAIT = """new Promise((resolve) => {
   look();
 })"""
 
+# Where to click, and `aimed`, which keeps from the page what is pressed elsewhere.
+_AIM = """(() => {
+  const one = [...document.querySelectorAll(%s)].find((each) => each.innerText.includes(%s)
+    && each.getClientRects().length && (each.closest(".item") ?? each).innerText.includes(%s));
+  if (!one) return null;
+  one.scrollIntoView({ block: "nearest" });
+  const box = one.getBoundingClientRect();
+  const names = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+  const meet = (event) => {
+    if (event.type === "pointerdown") aimed.hit = one.contains(event.target);
+    if (aimed.hit) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  window.aimed = { hit: false, end: () => {
+    for (const name of names) removeEventListener(name, meet, true);
+  } };
+  for (const name of names) addEventListener(name, meet, true);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+})()"""
+# A tab that waits reads nothing, so that no answer to a ping is seen in time.
+_SOCKET: Json = {"max_size": None, "proxy": None, "ping_interval": None}
 _REFUSED = "409 (Conflict)"  # how the page is refused what a person may not do
-
-Json = dict[str, Any]
 
 
 def program() -> str | None:
@@ -124,23 +146,30 @@ class Tab(Remote):
         return told
 
     def click(
-        self, selector: str, containing: str = "", *, meanwhile: Callable[[], None] | None = None
+        self,
+        selector: str,
+        containing: str = "",
+        *,
+        of: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
-        """Clicks the first element that fits and reads so; `meanwhile` happens before release."""
-        found = self.until(
-            f"""(() => {{
-              const each = [...document.querySelectorAll({json.dumps(selector)})].find((one) =>
-                one.innerText.includes({json.dumps(containing)}) && one.getClientRects().length);
-              if (!each) return null;
-              each.scrollIntoView({{ block: "nearest" }});
-              const box = each.getBoundingClientRect();
-              return {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }};
-            }})()"""
-        )
-        self._mouse("mouseMoved", "mousePressed", **found)
-        if meanwhile:
-            meanwhile()
-        self._mouse("mouseReleased", **found)
+        """Clicks the first element that fits and reads so, in a message that reads `of`.
+
+        `meanwhile` happens before release. A press that meets something else, because the page
+        moved it there since it was measured, does nothing, and is repeated.
+        """
+        end = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < end:
+            found = self.until(_AIM % tuple(map(json.dumps, (selector, containing, of))))
+            self._mouse("mouseMoved", "mousePressed", **found)
+            hit = self.ask("aimed.hit")
+            if hit and meanwhile:
+                meanwhile()
+            self._mouse("mouseReleased", **found)
+            self.ask("aimed.end()")
+            if hit:
+                return
+        raise AssertionError(f"{selector} with {containing!r} never stands still")
 
     def _mouse(self, *kinds: str, **place: float) -> None:
         for kind in kinds:
@@ -209,10 +238,10 @@ def new_tab(address: str) -> Iterator[Tab]:
     """A tab in a window of its own, since one behind another is not drawn; closed at the end."""
     with urllib.request.urlopen(f"{address}/json/version", timeout=PATIENCE_SECONDS) as answer:
         url: str = json.load(answer)["webSocketDebuggerUrl"]
-    with connect(url, max_size=None, proxy=None) as socket:
+    with connect(url, **_SOCKET) as socket:
         chromium = Remote(socket)
         opened = chromium.send("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         place = f"{url.partition('/devtools/')[0]}/devtools/page/{opened}"
-        with connect(place, max_size=None, proxy=None) as page:
+        with connect(place, **_SOCKET) as page:
             yield Tab(page)
         chromium.send("Target.closeTarget", targetId=opened)
