@@ -1,6 +1,6 @@
 """Tables that all_reduce_perf prints, in the layouts of its versions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -58,6 +58,27 @@ def table(test: Test, started: datetime, until: datetime, lasts: float) -> list[
     ]
     tag = "[1,0]<stdout>:" if test.tagged else ""
     return [(at, tag + text) for at, text in told if at <= until]
+
+
+def pairs(
+    test: Test,
+    rounds: Sequence[Sequence[str]],
+    slow: Mapping[str, float],
+    started: datetime,
+    lasts: timedelta,
+) -> Iterator[Line]:
+    """What is said of each pair of nodes, in rounds; a speed of 0 is a pair that fails."""
+    usual = test.peak or PROVIDERS[test.provider][0]
+    yield started, f"Pairs: {sum(map(len, rounds))} in {len(rounds)} rounds"
+    for number, measured in enumerate(rounds, start=1):
+        at = started + lasts * number / (len(rounds) + 1)
+        for pair in measured:
+            speed = slow.get("-".join(sorted(pair.split("-"), key=int)), usual)
+            yield at, f"Pair {pair}: " + (f"{speed:.2f} GB/s" if speed else "failed. no answer")
+        yield at, f"Pairs: step {number}/{len(rounds)}"
+    for pair in sorted(slow, key=slow.__getitem__):
+        said = f"{slow[pair]:.2f} GB/s" if slow[pair] else "failed. no answer"
+        yield started + lasts, f"Pair {pair} alone: {said}"
 
 
 def _head(test: Test) -> Iterator[str]:

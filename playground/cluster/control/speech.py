@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 Line = tuple[datetime, str]
 _BASE = re.compile(r"base_url[= ](\S+)")
 _RANKS = re.compile(r"-np[= ](\d+)|-n[= ](\d+)")
+_ALL_RANKS = re.compile(r"-np[= ](\d+)")
+_ROUNDS = re.compile(r"<< END\n((?:(?:\d+-\d+ ?)+\n)+)END\b")
 _NODES = re.compile(r"--nnodes[= ](?:\d+:)?(\d+)")
 _PER_NODE = re.compile(r"--nproc[-_]per[-_]node[= ](\d+)")
 _ENDPOINT = re.compile(r"--rdzv[-_]endpoint[= ]([^:\s]+):(\d+)")
@@ -22,7 +24,7 @@ _SIGNS = (
 
 @dataclass(frozen=True)
 class Saying:
-    """What a command tells about itself."""
+    """What a command tells about itself; `rounds` are pairs of nodes, such as 0-1, to measure."""
 
     style: str = ""
     host: str = "localhost"
@@ -31,17 +33,23 @@ class Saying:
     base_url: str = "/"
     endpoint: tuple[str, str] = ("localhost", "29400")
     rank: int = 0
+    rounds: tuple[tuple[str, ...], ...] = ()
 
 
 def saying_of(words: str, host: str, rank: int) -> Saying:
     """How the program of a command speaks, on a host with that place among its like."""
     style = next((name for name, sign in _SIGNS if sign.search(words)), "")
     nodes, per_node = _number(_NODES, words), _number(_PER_NODE, words)
+    rounds: tuple[tuple[str, ...], ...] = ()
     ranks = _number(_RANKS, words) if style != TORCHRUN else nodes * per_node
+    if style == NCCL and (found := _ROUNDS.search(words)):
+        # The last count is that of the test of all nodes.
+        ranks = int(_ALL_RANKS.findall(words)[-1])
+        rounds = tuple(tuple(line.split()) for line in found[1].splitlines())
     base, endpoint = _BASE.search(words), _ENDPOINT.search(words)
     place = (endpoint.group(1), endpoint.group(2)) if endpoint else (host, "29400")
     url = base.group(1) if base else "/"
-    return Saying(style, host, max(1, ranks), max(1, nodes), url, place, rank)
+    return Saying(style, host, max(1, ranks), max(1, nodes), url, place, rank, rounds)
 
 
 def _number(pattern: re.Pattern[str], words: str) -> int:

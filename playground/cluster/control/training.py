@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from playground.cluster.control.expansion import words_of
-from playground.cluster.control.nccl import Test, table
+from playground.cluster.control.nccl import Test, pairs, table
 from playground.cluster.control.speech import JUPYTER, MPI, NCCL, Saying, opening, saying_of
 from playground.cluster.objects.indexes import INDEX
 from playground.cluster.objects.kinds import Object
@@ -31,7 +31,8 @@ class Training:
 
     `epochs` None means what `--epochs` in the arguments says. `stop_seconds` is how long the
     program takes to end when told to, `last_words` what it leaves in its termination log.
-    `provider`, `layout` and `bandwidth` (GB/s) are for tests of the network (see nccl). What it
+    `provider`, `layout` and `bandwidth` (GB/s) are for tests of the network (see nccl), and
+    `slow_pairs` names pairs of its nodes, such as 0-2, with their bandwidth. What it
     says follows from its command (`saying`); a `log` of one's own gets the training, when it
     started and until when to tell, and gives the lines with their times.
     """
@@ -50,6 +51,7 @@ class Training:
     provider: str = "efa"
     layout: str = "2.13"
     bandwidth: float | None = None
+    slow_pairs: Mapping[str, float] = field(default_factory=dict)
     saying: Saying = field(default_factory=Saying)
     log: "Callable[[Training, datetime, datetime], list[Line]] | None" = None
 
@@ -166,7 +168,15 @@ def _tested(training: Training, started: datetime, until: datetime) -> list[Line
         tagged=training.layout == "2.0",
         peak=training.bandwidth,
     )
-    return table(test, started, until, training.seconds or LOADING_SECONDS)
+    lasts = training.seconds or LOADING_SECONDS
+    if not saying.rounds:
+        return table(test, started, until, lasts)
+    half = timedelta(seconds=lasts / 2)
+    measured = pairs(test, saying.rounds, training.slow_pairs, started + half, half)
+    return [
+        *table(test, started, until, lasts / 2),
+        *(each for each in measured if each[0] <= until),
+    ]
 
 
 def _running(training: Training, started: datetime, until: datetime) -> Iterator[Line]:
