@@ -15,6 +15,27 @@ def test_a_test_is_received_with_its_way_back(client: CommandClient) -> None:
     ]
 
 
+def test_the_cost_of_all_pairs_is_said_before(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/gpu nccl --nodes 4 --gpus 1 --all-pairs").splitlines() == [
+        (
+            "Submitted run `nccl` with 4 nodes, each with 1 GPU, 8 cores and 72Gi memory"
+            " (including 8Gi of /dev/shm), for team-a."
+        ),
+        "Its card in this channel follows it. `/train stop nccl` stops it.",
+        (
+            "After the test of all 4 nodes it measures their 6 pairs in 3 rounds: about 2 minutes,"
+            " at most 14 minutes more."
+        ),
+    ]
+
+
+def test_two_nodes_have_no_pairs(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, "/gpu nccl --all-pairs").splitlines() == [
+        "Pairs are measured among 3 to 64 nodes, not 2.",
+        "Use for example `--nodes 4`. Two nodes are one pair, which the usual test measures.",
+    ]
+
+
 def test_two_tests_at_once_have_two_names(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, "/gpu nccl --gpus 2")
     again = client.says(ALICE, TEAM_A, "/gpu nccl --gpus 2 --name other")

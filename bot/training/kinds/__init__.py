@@ -13,7 +13,7 @@ from bot.training.kinds.interactive import InteractiveKind
 from bot.training.kinds.job import JobKind
 from bot.training.kinds.kind import Dependent, RootType, WorkloadKind
 from bot.training.kinds.mpi import MpiKind
-from bot.training.kinds.nccl import NcclKind
+from bot.training.kinds.nccl import AllPairsKind, NcclKind
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.rayjob import RayJobKind
 from bot.training.kinds.sync import SyncKind
@@ -32,6 +32,7 @@ _ALL: tuple[WorkloadKind, ...] = (
     PyTorchJobKind(),
     TrainJobKind(),
     NcclKind(),
+    AllPairsKind(),
     RayJobKind(),
 )
 KINDS: Mapping[tuple[str, str], WorkloadKind] = {(kind.name, kind.form): kind for kind in _ALL}

@@ -3,9 +3,12 @@
 Each first says what its image lacks, by name, before anything starts.
 """
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+
+from bot.training.pairs import LONGEST_ROUND, SLOW_PERCENT, Plan
 
 # Where a run's Secret is mounted: keys, settings of ssh, and the list of hosts.
 FOLDER = "/etc/quartermaster"
@@ -35,9 +38,12 @@ need() {
 }
 """
 )
+_COREUTILS = "install coreutils in it"
 _HOW = {
     "all_reduce_perf": "install nccl-tests in it, or set training.network_test.program",
+    "mktemp": _COREUTILS,
     "mpirun": "install Open MPI in it, for example Debian's openmpi-bin",
+    "timeout": _COREUTILS,
     "torchrun": "install PyTorch in it, for example with pip install torch",
 }
 _CHECK = "check the command after --, and the image"
@@ -155,14 +161,57 @@ export PET_RDZV_CONF="$met${PET_RDZV_CONF:+,$PET_RDZV_CONF}"
 """
 _EXEC = 'exec "$@"\n'
 # A number of ranks says as much of itself: only which network was used, or why the test failed.
-_TEST = """\
+_RUN = """\
 code=0
 "$@" || code=$?
+"""
+_NOTED = """\
 said=$(cat /tmp/nccl-debug.* 2> /dev/null || true)
 echo "$said" | grep -im1 -E 'NET/OFI Selected provider|NET/(Socket|IB) *: Using' || true
 [ "$code" = 0 ] || echo "$said" | tail -50
 exit "$code"
 """
+_TEST = _RUN + _NOTED
+# Speeds are compared in hundredths of GB/s, as the shell has no fractions. Pairs that were slow
+# while others were measured are measured alone: they may share links with them.
+_PAIRS = """\
+code=0
+timeout -k 10 1200 "$@" || code=$?
+folder=$(mktemp -d)
+measure() {
+  hosts=$folder/$1-$2.hosts said=$folder/$1-$2.out speed=0
+  sed -n "$(($1 + 1))p;$(($2 + 1))p" "$QUARTERMASTER_HOSTFILE" > "$hosts"
+  timeout -k 10 SECONDS COMMAND > "$said" 2>&1 < /dev/null || true
+  average=$(sed -n "s/.*# Avg bus bandwidth *: *\\([0-9.e+-]*\\).*/\\1/p" "$said")
+  if [ -n "$average" ]; then
+    speed=$(LC_ALL=C printf "%.2f" "$average")
+    echo "Pair $1-$2$3: $speed GB/s"
+    speed=$(LC_ALL=C printf "%.0f" "${speed}e2")
+  else
+    echo "Pair $1-$2$3: failed. $(tail -n 1 "$said")"
+  fi
+  echo "$speed $1 $2" > "$folder/$1-$2.speed"
+}
+echo "Pairs: PLANNED in ROUNDS rounds"
+round=0
+while read -r pairs; do
+  for pair in $pairs; do measure "${pair%-*}" "${pair#*-}" "" & done
+  wait
+  round=$((round + 1))
+  echo "Pairs: step $round/ROUNDS"
+done << END
+PLAN
+END
+sort -n "$folder"/*.speed > "$folder/speeds"
+fastest=$(tail -n 1 "$folder/speeds" | cut -d " " -f 1)
+head -n NODES "$folder/speeds" > "$folder/slowest"
+while read -r speed one other; do
+  [ "$((speed * 100))" -lt "$((fastest * PERCENT))" ] || break
+  measure "$one" "$other" " alone"
+done < "$folder/slowest"
+"""
+# Stands for the host file of a pair in the command that measures it.
+PAIR_HOSTS = "PAIR-HOSTS"
 
 
 def serving(command: Sequence[str], needs: Sequence[str] = ()) -> tuple[str, ...]:
@@ -206,6 +255,21 @@ def plain(command: Sequence[str]) -> tuple[str, ...]:
 def tested(command: Sequence[str]) -> tuple[str, ...]:
     """A test of the network: `command`, and what it noted of that."""
     return (*_SHELL, _TEST, "nccl", *command)
+
+
+def tested_in_pairs(command: Sequence[str], pair: Sequence[str], plan: Plan) -> tuple[str, ...]:
+    """The same, followed by all pairs of its nodes: `pair` measures one, on PAIR_HOSTS."""
+    words = {
+        "SECONDS": f"{LONGEST_ROUND.seconds}",
+        "COMMAND": shlex.join(pair).replace(PAIR_HOSTS, '"$hosts"'),
+        "PLANNED": f"{plan.pairs}",
+        "ROUNDS": f"{len(plan.rounds)}",
+        "NODES": f"{plan.nodes}",
+        "PERCENT": f"{SLOW_PERCENT}",
+        "PLAN": "\n".join(" ".join(f"{a}-{b}" for a, b in pairs) for pairs in plan.rounds),
+    }
+    text = re.sub(rf"\b({'|'.join(words)})\b", lambda found: words[found[1]], _PAIRS)
+    return (*_SHELL, text + _NOTED, "nccl", *command)
 
 
 def launched_by_operator(command: Sequence[str]) -> tuple[str, ...]:

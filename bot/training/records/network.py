@@ -16,6 +16,7 @@ from bot.errors import ConflictError
 from bot.quotas import Engine
 from bot.slack.grammar.parameters import Nodes
 from bot.training.logs.bandwidth import AVERAGE, NETWORK
+from bot.training.pairs import ALL_PAIRS, plan
 from bot.training.records.references import judged
 from bot.training.spec import EFA
 from bot.training.submission.building import Submission
@@ -62,7 +63,10 @@ def completed(
     nodes = asked.nodes or Nodes(1, 1)
     gpus = asked.gpus or _of_each(there, gpu_resource, nodes.most)
     adapters = asked.efa if asked.efa is not None else _least(there, EFA, nodes.most)
-    longest = min(_LONGEST, team.limits.time or _LONGEST)
+    longest = _LONGEST
+    if asked.form == ALL_PAIRS:
+        longest += plan(nodes.most).longest_time
+    longest = min(longest, team.limits.time or longest)
     return replace(
         asked,
         nodes=nodes,

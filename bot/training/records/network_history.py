@@ -12,9 +12,10 @@ from bot.charts.values import Bars, Series
 from bot.cluster.cluster import Cluster
 from bot.config import NetworkReference, Settings, Team
 from bot.slack.card import Card, Table
-from bot.slack.markup import code, join, plain
+from bot.slack.markup import Markup, code, join, plain
 from bot.training.logs.bandwidth import AVERAGE, MAXIMUM
 from bot.training.records.network import TEST
+from bot.training.records.pairs import PAIRS, slow_words
 from bot.training.records.references import bandwidth_of, instance_types, reference_of, share_of
 from bot.training.tables import Run, RunPhase
 
@@ -102,7 +103,8 @@ def history_card(team: str, found: Sequence[TestedNodes], example: str) -> Card:
     charts = tuple(_chart(each) for each in repeated[:_CHARTS])
     more = len(found) - _ROWS
     footer = (plain(f"{more} more sets of nodes are not shown."),) if more > 0 else ()
-    return Card(title, table=Table(_HEADER, rows), charts=charts, footer=footer)
+    slow = tuple(filter(None, map(_pairs, found[:_ROWS])))
+    return Card(title, lines=slow, table=Table(_HEADER, rows), charts=charts, footer=footer)
 
 
 def _row(tested: TestedNodes) -> tuple[str, ...]:
@@ -119,6 +121,15 @@ def _row(tested: TestedNodes) -> tuple[str, ...]:
         "none" if share is None else f"{share} %",
         _when(last.ended_at),
     )
+
+
+def _pairs(tested: TestedNodes) -> Markup | None:
+    """What the last test of all pairs of the nodes found; None if there is none."""
+    measured = (each for each in reversed(tested.tests) if PAIRS in each.results)
+    last = next(measured, None)
+    if last is None:
+        return None
+    return plain(f"{tested.nodes}, {_when(last.ended_at)}: {slow_words(last.results)}")
 
 
 def _chart(tested: TestedNodes) -> Bars:

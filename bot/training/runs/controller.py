@@ -172,7 +172,7 @@ class RunController(RowController[_RunRows]):
             why=self._why(run, seen, place) if is_waiting else None,
             warning=_warning(cluster, run, seen, decision, now),
             with_efa=with_adapters(cluster.view, run.nodes) if is_last else (),
-            instance_types=instance_types(cluster.view, run.nodes) if is_last else (),
+            instance_types=instance_types(cluster.view, run.nodes) if is_last or pods else (),
             taker=self._taker(cluster, run, seen),
             limit=_limit(run, seen, decision),
         )

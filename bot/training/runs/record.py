@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.config import Training
+from bot.config import NetworkReference, Training
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.snapshots.run_snapshots import RunSnapshots
@@ -23,11 +23,14 @@ from bot.training.failures import (
 from bot.training.kinds.status import WorkloadStatus
 from bot.training.links import find_links
 from bot.training.logs import tails as logs
+from bot.training.logs.pairs import read_pairs
 from bot.training.logs.results import Reading, progress_of, progress_row, read_log
 from bot.training.logs.tails import Tail
 from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
+from bot.training.pairs import ALL_PAIRS
 from bot.training.pods import program_of
 from bot.training.records.network import verdict
+from bot.training.records.pairs import node_names, slow_words, with_pairs
 from bot.training.records.references import reference_of
 from bot.training.records.spans import keep_span, stretch_of
 from bot.training.runs.decide import (
@@ -131,9 +134,22 @@ class Recorder:
         before = Reading(run.results, progress_of(run.progress), run.last_line)
         reading = read_log((*tail.earlier, *tail.lines), self.training().results, before)
         run.results, run.last_line = reading.results, reading.last_line
+        self._take_pairs(run, tail, found)
         links = self.training().links
         run.links = find_links((*tail.earlier, *tail.lines), links, run.links)
         run.progress = progress_row(reading.progress)
+
+    def _take_pairs(self, run: Run, tail: Tail, found: RunFindings) -> None:
+        """What a network test measured between pairs of its nodes."""
+        if run.spec.get("form") == ALL_PAIRS:
+            names = node_names(found.seen.pods)
+            measured = read_pairs((*tail.earlier, *tail.lines))
+            reference = self._reference(run, found)
+            run.results = with_pairs(run.results, measured, names, reference)
+
+    def _reference(self, run: Run, found: RunFindings) -> NetworkReference | None:
+        known = self.training().network_test.references
+        return reference_of(run, found.instance_types, known)
 
     def _follow(self, session: Session, run: Run, state: State, found: RunFindings) -> None:
         now = found.now
@@ -209,9 +225,9 @@ class Recorder:
         run.obstacle, run.unblock, run.holders = "", state.advice, ""
         run.place = run.gpus_ahead = run.polled_at = run.starts_by = None
         if run.phase == RunPhase.SUCCEEDED:
-            known = self.training().network_test.references
-            reference = reference_of(run, found.instance_types, known)
-            run.reason = verdict(session, run, found.with_efa, reference)
+            run.reason = verdict(session, run, found.with_efa, self._reference(run, found))
+        elif run.phase == RunPhase.FAILED and (measured := slow_words(run.results)):
+            run.reason = f"{run.reason} Measured between its nodes: {measured}."
         let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])

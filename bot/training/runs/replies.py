@@ -12,6 +12,8 @@ from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import door_name, host_of
 from bot.training.kinds.volumes import mounts_of
 from bot.training.logs.reads import LogTail, LogWish
+from bot.training.pairs import ALL_PAIRS, plan
+from bot.training.records.pairs import pairs_cost
 from bot.training.records.record import file_name
 from bot.training.runs.card import People, run_card
 from bot.training.runs.listing import Listed, Listing
@@ -107,6 +109,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
         *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
         *_origin(spec),
         join("Its card in this channel follows it. ", code(undo), " stops it."),
+        *((plain(pairs_cost(plan(spec.nodes))),) if spec.form == ALL_PAIRS else ()),
         *(plain(warning) for warning in run.warnings),
     )
 

@@ -274,3 +274,93 @@ def test_tests_are_listed_and_drawn_by_nodes(rig: Rig) -> None:
             " 11-21 12:06: maximum 20.7, average 5.8. Reference for h100: 83.5."
         )
     ]
+
+
+PAIRS: dict[str, Any] = {"form": "all-pairs", "nodes": Nodes(4, 4), "gpus": Decimal(1)}
+
+
+def add_nodes(rig: Rig) -> None:
+    """Two more nodes, so that there are six pairs."""
+    for name in ("gpu-3", "gpu-4"):
+        add_node(rig.world, name, NODE_RESOURCES, PRODUCT | TYPE)
+    rig.look()
+
+
+def pairs_of(rig: Rig, name: str = "nccl", **slow: Any) -> dict[str, str]:
+    """What of the results of a test is about pairs, if these are slow."""
+    behaves(rig, **slow)
+    results = rig.get(measured(rig, name, **PAIRS)).results
+    return {k: v for k, v in results.items() if k.endswith(("pairs", "nodes"))}
+
+
+def test_pairs_within_reach_are_said(rig: Rig) -> None:
+    add_nodes(rig)
+    assert pairs_of(rig, slow_pairs={"0-2": 41.0}) == {
+        "pairs": (
+            "all 6 within reach, the slowest gpu-1 and gpu-3: 41.00 GB/s (97 % of the fastest pair)"
+        )
+    }
+
+
+def test_a_slow_pair_is_named_by_its_nodes(rig: Rig) -> None:
+    add_nodes(rig)
+    assert pairs_of(rig, slow_pairs={"0-2": 5.1}) == {
+        "slow pairs": "gpu-1 and gpu-3: 5.10 GB/s (12 % of the fastest pair)",
+        "pairs": "6 measured, the fastest 42.30 GB/s",
+    }
+
+
+def test_a_slow_node_is_named_once(rig: Rig) -> None:
+    add_nodes(rig)
+    refer(rig, {"type": "p4d.24xlarge", "maximum": 42.04})
+    slow = {"0-3": 5.1, "1-3": 0.0, "2-3": 5.3, "0-1": 21.02}
+    assert pairs_of(rig, slow_pairs=slow) == {
+        "slow nodes": "gpu-4: at most 5.30 GB/s (13 % of the reference)",
+        "slow pairs": "gpu-1 and gpu-2: 21.02 GB/s (50 % of the reference)",
+        "pairs": "6 measured, the fastest 42.30 GB/s",
+    }
+
+
+def test_all_pairs_can_be_slow(rig: Rig) -> None:
+    add_nodes(rig)
+    refer(rig, {"type": "p4d.24xlarge", "maximum": 83.48})
+    assert pairs_of(rig) == {"pairs": "all 6 slow, the fastest 42.30 GB/s (51 % of the reference)"}
+
+
+def test_pairs_are_shown_while_they_are_measured(rig: Rig) -> None:
+    add_nodes(rig)
+    behaves(rig, seconds_per_epoch=600.0)
+    run_id = rig.submit("nccl", **(ASKED | PAIRS))
+    rig.pass_time(minutes=8)
+    assert rig.get(run_id).results["pairs"] == "2 of 6 measured, the fastest 42.30 GB/s"
+    assert "1 of 3 steps" in rig.card(run_id)
+
+
+def test_a_test_of_pairs_has_more_time(rig: Rig) -> None:
+    add_nodes(rig)
+    run_id = rig.submit("nccl", **(ASKED | PAIRS))
+    assert rig.get(run_id).spec["time_limit_seconds"] == (30 + 2 * (3 + 4)) * 60
+
+
+def test_the_history_names_slow_nodes(rig: Rig) -> None:
+    add_nodes(rig)
+    pairs_of(rig, slow_pairs={"0-3": 5.1, "1-3": 0.0, "2-3": 5.3})
+    measured(rig, "later", nodes=Nodes(4, 4), gpus=Decimal(1))
+    card = history(rig)
+    assert [str(line) for line in card.lines] == [
+        (
+            "gpu-1, gpu-2, gpu-3, gpu-4, 2026-11-21 12:01 UTC: slow nodes gpu-4: at most 5.30 GB/s"
+            " (13 % of the fastest pair)"
+        )
+    ]
+
+
+def test_a_failed_test_names_slow_nodes(rig: Rig) -> None:
+    add_nodes(rig)
+    slow = {"0-3": 5.1, "1-3": 0.0, "2-3": 5.3}
+    behaves(rig, slow_pairs=slow, fails_after=66, exit_code=3)
+    run = rig.get(measured(rig, **PAIRS))
+    assert run.reason == (
+        "Its program ended with exit code 3. It happened in pod 0. Measured between its nodes: slow"
+        " nodes gpu-4: at most 5.30 GB/s (13 % of the fastest pair)."
+    )

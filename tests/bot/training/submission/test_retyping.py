@@ -60,6 +60,7 @@ def run_of(spec: RunSpec) -> Run:
         "submit lane --image lane:3 --kind elastic --nodes 1:3 --processes 2 --gpus 1",
         "submit lane --image lane:3 --kind sync --nodes 2 --launcher torchrun -- python 'a b.py'",
         "submit lane --image lane:3 --kind sync --nodes 2 --worker-command 'bash \"s w.sh\" 22'",
+        "submit lane --image lane:3 --kind nccl --form all-pairs --nodes 4 --gpus 8 -- all_reduce",
         "submit lane --image lane:3 --kind interactive --port 9000 --time 4h",
         "submit lane --image lane:3 --kind sync --nodes 2 --efa 2 --host-network --privileged",
     ],
