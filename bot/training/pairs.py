@@ -63,6 +63,18 @@ def plan(nodes: int) -> Plan:
     return Plan(nodes, tuple(map(tuple, _rounds(range(nodes)))))
 
 
+def slow_at_once(
+    speeds: Mapping[Pair, Decimal], alone: Mapping[Pair, Decimal], expected: Decimal
+) -> frozenset[Pair]:
+    """The pairs that were slow only while others were measured, by their speeds alone.
+
+    If that is so of any pair, it counts for all slow pairs that were not measured alone.
+    """
+    slow = {pair for pair, speed in speeds.items() if is_slow(speed, expected)}
+    recovered = {pair for pair in slow & alone.keys() if not is_slow(alone[pair], expected)}
+    return frozenset(recovered | (slow - alone.keys()) if recovered else ())
+
+
 def slow_parts(speeds: Mapping[Pair, Decimal], expected: Decimal) -> SlowParts:
     """The nodes and pairs that are slower than expected; a speed of 0 means that a pair failed.
 

@@ -9,7 +9,7 @@ from bot.cluster import labels
 from bot.cluster.types.objects import Pod
 from bot.config import NetworkReference
 from bot.training.logs.pairs import PairSpeeds
-from bot.training.pairs import Pair, Plan, SlowParts, slow_parts
+from bot.training.pairs import Pair, Plan, SlowParts, slow_at_once, slow_parts
 
 PAIRS, SLOW_NODES, SLOW_PAIRS = "pairs", "slow nodes", "slow pairs"
 _SHOWN = 4
@@ -19,7 +19,7 @@ def pairs_cost(planned: Plan) -> str:
     """How many pairs a test measures, and how long that takes, as a sentence."""
     usual, longest = (_minutes(each) for each in (planned.usual_time, planned.longest_time))
     return (
-        f"After the test of all {planned.nodes} nodes it measures their {planned.pairs} pairs in"
+        f"After the test of all {planned.nodes} nodes it measures their {planned.pairs:,} pairs in"
         f" {len(planned.rounds)} rounds: about {usual}, at most {longest} more."
     )
 
@@ -56,10 +56,14 @@ class _Figures:
         self, measured: PairSpeeds, names: Mapping[int, str], reference: NetworkReference | None
     ) -> None:
         self._measured, self._names = measured, names
-        self._fastest = max(measured.speeds.values(), default=Decimal(0))
+        self._speeds = {**measured.speeds, **measured.alone}
+        self._fastest = max(self._speeds.values(), default=Decimal(0))
         self._reference = reference.maximum if reference else None
         expected = max(self._fastest, self._reference or Decimal(0))
-        self._slow = slow_parts(measured.speeds, expected)
+        self._at_once = slow_at_once(measured.speeds, measured.alone, expected)
+        unsure = self._at_once - measured.alone.keys()
+        known = {pair: speed for pair, speed in self._speeds.items() if pair not in unsure}
+        self._slow = slow_parts(known, expected)
 
     def all(self) -> dict[str, str]:
         """The results by name."""
@@ -67,30 +71,34 @@ class _Figures:
         if self._slow.nodes:
             found[SLOW_NODES] = _listed([self._node(each) for each in self._slow.nodes])
         if self._slow.pairs:
-            by_speed = sorted(self._slow.pairs, key=self._measured.speeds.__getitem__)
+            by_speed = sorted(self._slow.pairs, key=self._speeds.__getitem__)
             found[SLOW_PAIRS] = _listed([self._pair(each) for each in by_speed])
         return found | {PAIRS: self._pairs(self._slow)}
 
     def _pairs(self, slow: SlowParts) -> str:
-        speeds, planned = self._measured.speeds, self._measured.planned
-        if not speeds:
+        planned, count = self._measured.planned, len(self._speeds)
+        if not count:
             return f"0 of {planned} measured"
-        slowest = min(speeds, key=speeds.__getitem__)
+        fastest = f"the fastest {self._fastest:.2f} GB/s"
         if slow.is_all:
-            share = self._share(self._fastest)
-            return f"all {len(speeds)} slow, the fastest {self._fastest:.2f} GB/s{share}"
+            return f"all {count} slow, {fastest}{self._share(self._fastest)}"
         if not self._measured.is_complete:
-            return f"{len(speeds)} of {planned} measured, the fastest {self._fastest:.2f} GB/s"
-        if slow:
-            return f"{planned} measured, the fastest {self._fastest:.2f} GB/s"
+            return f"{count} of {planned} measured, {fastest}"
+        if slow or self._at_once:
+            return f"{planned} measured, {fastest}{self._shared()}"
+        slowest = min(self._speeds, key=self._speeds.__getitem__)
         return f"all {planned} within reach, the slowest {self._pair(slowest)}"
+
+    def _shared(self) -> str:
+        count = len(self._at_once)
+        return f"; {count} slow only while others were measured" if count else ""
 
     def _pair(self, pair: Pair) -> str:
         one, other = (self._named(each) for each in pair)
-        return f"{one} and {other}: {self._speed(self._measured.speeds[pair])}"
+        return f"{one} and {other}: {self._speed(self._speeds[pair])}"
 
     def _node(self, node: int) -> str:
-        its = max(speed for pair, speed in self._measured.speeds.items() if node in pair)
+        its = max(speed for pair, speed in self._speeds.items() if node in pair)
         return f"{self._named(node)}: {'at most ' if its else ''}{self._speed(its)}"
 
     def _speed(self, speed: Decimal) -> str:

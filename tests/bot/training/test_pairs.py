@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.training.pairs import Pair, SlowParts, plan, slow_parts
+from bot.training.pairs import Pair, SlowParts, plan, slow_at_once, slow_parts
 
 FAST, SLOW = Decimal("41.70"), Decimal("5.10")
 
@@ -97,3 +97,23 @@ def test_pairs_that_failed_are_always_slow() -> None:
     failed = dict.fromkeys(all_pairs(3), Decimal(0))
     assert slow_parts(failed, Decimal(0)) == SlowParts(is_all=True)
     assert not slow_parts({}, Decimal(0))
+
+
+@given(st.data())
+def test_pairs_slow_at_once_are_told_apart(data: st.DataObject) -> None:
+    pairs = all_pairs(4)
+    speed = st.sampled_from([FAST, SLOW])
+    speeds = {pair: data.draw(speed) for pair in pairs}
+    alone = {pair: data.draw(speed) for pair in pairs if data.draw(st.booleans())}
+    found = slow_at_once(speeds, alone, FAST)
+    recovers = any(speeds[pair] == SLOW and alone[pair] == FAST for pair in alone)
+    for pair in pairs:
+        stays = alone.get(pair, FAST) == SLOW
+        assert (pair in found) == (recovers and speeds[pair] == SLOW and not stays)
+
+
+def test_pairs_that_stay_slow_alone_are_slow() -> None:
+    speeds = {(0, 1): SLOW, (0, 2): SLOW, (1, 2): FAST}
+    assert not slow_at_once(speeds, {}, FAST)
+    assert not slow_at_once(speeds, {(0, 1): SLOW}, FAST)
+    assert slow_at_once(speeds, {(0, 1): FAST}, FAST) == {(0, 1), (0, 2)}

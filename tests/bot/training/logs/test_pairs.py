@@ -16,10 +16,10 @@ LINES = (
 )
 
 
-def test_the_last_measurement_of_a_pair_counts() -> None:
-    speeds = {(0, 1): Decimal(0), (0, 2): Decimal("41.70"), (1, 2): Decimal("41.65")}
+def test_pairs_are_read_at_once_and_alone() -> None:
+    speeds = {(0, 1): Decimal(0), (0, 2): Decimal("41.70"), (1, 2): Decimal("5.10")}
     found = read_pairs(LINES)
-    assert found == PairSpeeds(3, speeds)
+    assert found == PairSpeeds(3, speeds, {(1, 2): Decimal("41.65")})
     assert found.is_complete
 
 
