@@ -65,7 +65,8 @@ class Run(SQLModel, table=True):
     while it runs: before this stretch it had run for `seconds_used`, and while it waits
     `seconds_left` are what it will have when it runs again.
 
-    `links` are addresses that its log named, by the labels of `training.links`.
+    `links` are addresses that its log named, by the labels of `training.links`; `epochs` are how
+    long its epochs took by number of nodes, and where the current one stands (`records.epochs`).
 
     The GPUs of a session did nothing since `idle_since`; its owner was told so at `warned_at`, and
     it is let be until `kept_until`. `gpus_busy` is the share of its time, in 0..1, in which
@@ -157,6 +158,9 @@ class Run(SQLModel, table=True):
     progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     results: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     links: dict[str, str] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
+    epochs: dict[str, Any] = Field(
         default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
     )
     read_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -1,18 +1,28 @@
 """/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
+from enum import StrEnum
+
 from bot.commands.context import Context
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part, of_no_team
-from bot.slack.grammar.parameters import Reference, RunReference
+from bot.slack.grammar.parameters import Choice, Reference, RunReference
 from bot.training.links import LINK
-from bot.training.records.comparing import Side, comparison, refuse_few
+from bot.training.records.comparing import Side, comparison, refuse_few, refuse_many
+from bot.training.records.epoch_scaling import epoch_comparison
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
 from bot.training.submission.presets import presets_card, presets_of
 
 train = Part("train")
+
+
+class By(StrEnum):
+    """What is compared: runs as a whole, or the time of an epoch by number of nodes."""
+
+    RUN = "run"
+    EPOCH = "epoch"
 
 
 @train.verb(
@@ -29,13 +39,23 @@ def export(ctx: Context, run: Reference) -> Reply:
 
 @train.verb(
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
-    examples=("compare lane lane#2", "compare one-gpu three-gpus"), team=TEAM, shares=True,
+    examples=(
+        "compare lane lane#2", "compare one-gpu three-gpus", "compare wide wide#2 --by epoch",
+    ), team=TEAM, shares=True,
 )  # fmt: skip
 @train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
-def compare(ctx: Context, runs: tuple[Reference, ...]) -> Reply:
-    """A table of the runs; figures of a run that is still live are shown as unknown."""
+@train.option(
+    "--by", Choice(*By), default=By.RUN,
+    help="What to compare: whole runs, or the time of an epoch by number of nodes",
+)  # fmt: skip
+def compare(ctx: Context, runs: tuple[Reference, ...], *, by: str) -> Reply:
+    """A table of the runs, or of epoch times; figures of a live run are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.runs.find(ctx.session, name, each) for each in runs]
+    if by == By.EPOCH:
+        example = ctx.format_command("train compare wide wide#2 --by epoch")
+        refuse_many(found, example)
+        return Reply(card=epoch_comparison(found, example))
     refuse_few(found, ctx.format_command("train compare lane lane#2"))
     sides = [Side(run, times_of(ctx.session, run, ctx.now)) for run in found]
     return Reply(card=comparison(sides, ctx.settings.training.prices, ctx.now))

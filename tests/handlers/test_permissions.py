@@ -51,6 +51,7 @@ TABLE = {
     "/train scale wide 2": "o.la.... ..D.",
     "/train export lane": "omla.... ..D.",
     "/train compare lane old": "omla.... ..D.",
+    "/train compare lane old --by epoch": "omla.... ..D.",
     "/train presets": "omla.... ..D.",
     "/dataset add more s3://lake/more/": "omla.... ..D.",
     "/dataset list": "omla.... ..D.",

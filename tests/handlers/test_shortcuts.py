@@ -73,7 +73,8 @@ def test_a_changed_run_keeps_all_else(client: CommandClient, card: str) -> None:
 
 def test_a_form_knows_the_run_of_its_card(client: CommandClient, card: str) -> None:
     assert held(form_of(used(client, "stop-run", ts=card))) == {"run": "lane"}
-    assert held(form_of(used(client, "compare-run", ts=card))) == {"runs": "lane"}
+    held_by_it = held(form_of(used(client, "compare-run", ts=card)))
+    assert held_by_it == {"runs": "lane", "by": "run"}
 
 
 def test_the_log_is_shown_at_once(client: CommandClient, card: str) -> None:

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlmodel import Session, select
 
 from bot.training.tables import Run, RunPhase
 from tests.handlers.command_client import ALICE, BOB, DAN, TEAM_A, TEAM_B, CommandClient
@@ -55,6 +56,26 @@ def test_three_gpus_are_compared_with_one(client: CommandClient) -> None:
     ]
 
 
+def test_epochs_are_compared_by_nodes(client: CommandClient) -> None:
+    ran(client, "wide", 8, hours=2)
+
+    def work(session: Session) -> None:
+        run = session.exec(select(Run)).one()
+        run.epochs = {"times": {"1": [2, 1800.0], "2": [4, 2000.0]}}
+
+    client.application.database.transaction(work)
+    assert client.says(ALICE, TEAM_A, "/train compare wide --by epoch").splitlines()[:5] == [
+        "Epoch times by number of nodes",
+        (
+            "  Epoch time by number of nodes, in seconds per epoch. 1 node: measured 900, ideal"
+            " 900; 2 nodes: measured 500, ideal 450."
+        ),
+        "  Nodes  GPUs  Epoch    Ideal    Speed-up  Efficiency  Epochs  Runs",
+        "  1      8     900.0 s  900.0 s  1.00x     100 %       2       wide",
+        "  2      16    500.0 s  450.0 s  1.80x     90 %        4       wide",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
@@ -79,6 +100,23 @@ def test_three_gpus_are_compared_with_one(client: CommandClient) -> None:
         (
             "/train compare",
             ["`RUN` is missing.", f"{MISSING} `/train compare lane lane#2`."],
+        ),
+        (
+            "/train compare one --by epoch",
+            [
+                "one has no epoch times.",
+                (
+                    "Its log needs a line such as `Epoch 3/10` for each epoch, and two or more"
+                    " epochs on the same number of nodes: the first one is not timed."
+                ),
+            ],
+        ),
+        (
+            "/train compare one one --by epoch",
+            [
+                "one is named twice.",
+                ("Name two or more runs, for example `/train compare wide wide#2 --by epoch`."),
+            ],
         ),
         ("/train export", ["`RUN` is missing.", f"{MISSING} `/train export lane`."]),
     ],

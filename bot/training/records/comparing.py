@@ -54,15 +54,23 @@ class Side:
 
 def refuse_few(runs: Sequence[Run], example: str) -> None:
     """UsageError unless there are at least two different runs, and few enough for a table."""
-    names = [run.reference for run in runs]
-    hint = f"Name two or more runs, for example `{example}`."
     if len(runs) < 2:  # noqa: PLR2004 - to compare takes two
-        raise UsageError("A comparison needs at least two runs.", hint)
+        raise UsageError("A comparison needs at least two runs.", _hint(example))
+    refuse_many(runs, example)
+
+
+def refuse_many(runs: Sequence[Run], example: str) -> None:
+    """UsageError unless the runs are different ones, and few enough for a table."""
+    names = [run.reference for run in runs]
     if len(runs) > MOST:
         raise UsageError(f"{len(runs)} runs are too many for one table.", f"Name at most {MOST}.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"{twice} is named twice.", hint)
+        raise UsageError(f"{twice} is named twice.", _hint(example))
+
+
+def _hint(example: str) -> str:
+    return f"Name two or more runs, for example `{example}`."
 
 
 def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:

@@ -29,6 +29,7 @@ from bot.training.logs.tails import Tail
 from bot.training.mishaps import FINE, FailureReason, disruption_of, quoted
 from bot.training.pairs import ALL_PAIRS
 from bot.training.pods import program_of
+from bot.training.records.epochs import note_epochs
 from bot.training.records.network import verdict
 from bot.training.records.pairs import node_names, slow_words, with_pairs
 from bot.training.records.references import reference_of
@@ -120,6 +121,7 @@ class Recorder:
         run.trouble = ""
         run.is_late = is_late(run, found.now)
         keep_span(session, run, stood, found.now)
+        note_epochs(run, stood.phase, found.now)
         session.add(run)
         if _shown(run) != before or found.tails_read:
             refresh_cards(session, run.subject, live=run.is_live)

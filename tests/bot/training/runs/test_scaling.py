@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from bot.errors import UserError
 from bot.slack.grammar.parameters import Nodes, Reference
+from bot.training.records.epochs import epoch_times
 from bot.training.scaling import RestartOffer, Scaled
 from bot.training.tables import RunPhase
 from playground.cluster.kueue.configuration import Configuration
@@ -88,6 +89,19 @@ def test_a_run_shrinks_and_grows_again(rig: Rig) -> None:
     assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert list(rig.notes(run_id)) == ["admitted-1", "ended"]
     assert rig.effects() == ["create jobs", "create services", PATCH, PATCH, "delete services"]
+
+
+def test_epochs_are_timed_on_each_number_of_nodes(rig: Rig) -> None:
+    run_id = submit(rig)
+    rig.pass_time(minutes=8)
+    scale(rig, run_id, 1)
+    rig.pass_time(minutes=6)
+    times = epoch_times(rig.get(run_id))
+    assert sorted(times) == [1, 3]
+    # Each takes a minute; its end is noticed when the log is read, every 30 s.
+    for timed in times.values():
+        assert timed.epochs >= 3
+        assert abs(timed.seconds - 60 * timed.epochs) <= 30
 
 
 def test_further_nodes_wait_for_quota(rig: Rig) -> None:
