@@ -1,15 +1,28 @@
-"""Pods of others, reduced to what they hold of a node."""
+"""Pods of others, reduced to what they hold of a node, and the PVCs that they mount."""
 
 from decimal import Decimal
 
 from bot.cluster import labels
-from bot.cluster.types.objects import ClusterObject, ObjectPart, PodMeta, PodSpec
+from bot.cluster.types.objects import (
+    ClusterObject,
+    ObjectPart,
+    PodMeta,
+    PodSpec,
+    PodVolume,
+    mounted_claims,
+)
 
 
 class HolderSpec(PodSpec, frozen=True, kw_only=True):
-    """What it requests, and where it is."""
+    """What it requests and mounts, and where it is."""
 
     node_name: str = ""
+    volumes: tuple[PodVolume, ...] = ()
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """The PVCs that it mounts."""
+        return mounted_claims(self.volumes)
 
 
 class HolderStatus(ObjectPart, frozen=True, kw_only=True):

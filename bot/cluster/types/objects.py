@@ -1,6 +1,6 @@
 """Kubernetes' own objects, reduced to the fields the bot looks at. All are immutable."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -156,6 +156,12 @@ class PodVolume(ObjectPart, frozen=True, kw_only=True):
     persistent_volume_claim: ClaimSource | None = None
 
 
+def mounted_claims(volumes: Iterable[PodVolume]) -> frozenset[str]:
+    """The names of the PVCs behind the volumes of a pod."""
+    sources = (each.persistent_volume_claim for each in volumes)
+    return frozenset(source.claim_name for source in sources if source is not None)
+
+
 class PlacedPodSpec(ObjectPart, frozen=True, kw_only=True):
     """Where a pod is and what it mounts. What it asks for is known from what made it.
 
@@ -168,8 +174,7 @@ class PlacedPodSpec(ObjectPart, frozen=True, kw_only=True):
     @property
     def claims(self) -> frozenset[str]:
         """The PVCs that it mounts."""
-        sources = (each.persistent_volume_claim for each in self.volumes)
-        return frozenset(source.claim_name for source in sources if source is not None)
+        return mounted_claims(self.volumes)
 
 
 class PodTemplate(ObjectPart, frozen=True, kw_only=True):
