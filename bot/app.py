@@ -168,7 +168,7 @@ def _services(on: Foundations) -> Services:
     engines = Engines(on.settings, on.clusters)
     volumes = VolumesArea(on)
     datasets = DatasetsArea(on, volumes.files, makers_of)
-    snapshots = SnapshotsArea(on)
+    snapshots = SnapshotsArea(on, volumes.reads)
     training = TrainingArea(on, engines, snapshots.of_runs, datasets.caches)
     return Services(
         settings=on.settings,

@@ -29,6 +29,7 @@ class Right(StrEnum):
     DATASET_UNPIN_ANY = "dataset.unpin_any"
     DATASET_USAGE = "dataset.usage"
     DATASET_CLEAN = "dataset.clean"
+    PVC_READ = "pvc.read"
     ANF_READ = "anf.read"
     ANF_POOLS = "anf.pools"
     ANF_CHANGE = "anf.change"
@@ -102,6 +103,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_UNPIN_ANY: Rule(_HEADS, _TEAM_OR_DIRECT),
     Right.DATASET_USAGE: Rule(EVERYBODY | {Role.APPROVER}, _READING),
     Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.PVC_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.ANF_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     # Pools are shared: their contents and costs are shown only to those responsible for them.
     Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),

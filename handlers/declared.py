@@ -10,6 +10,7 @@ from handlers.approval import approval
 from handlers.dataset import caches, catalogue, keeping, push, usage
 from handlers.gpu import digest, network, report, use, waiting
 from handlers.notices import notices
+from handlers.pvc import pvc
 from handlers.qm import qm
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
@@ -49,4 +50,4 @@ anf = Command(
     parts=(volumes.anf, changes.anf, repair.anf, grow.anf),
 )
 
-COMMANDS = (train, dataset, snapshot, quota, gpu, anf, approval, notices, qm)
+COMMANDS = (train, dataset, snapshot, pvc, quota, gpu, anf, approval, notices, qm)

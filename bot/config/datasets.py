@@ -63,7 +63,8 @@ class CacheClass(Section):
     """The total size of all caches of the class, if no quota of the namespace limits it."""
 
     price_per_gib_month: Annotated[float, Field(gt=0)] | None = None
-    """The monthly price of one GiB of a volume, in your currency, for reports of unused PVCs."""
+    """The monthly price of one GiB of a volume, in your currency, for `/pvc` and for reports of
+    unused PVCs."""
 
     watermark_percent: Annotated[int, Field(ge=1, le=100)] | None = None
     """Above this percentage of its capacity, the caches unused for longest are evicted."""

@@ -9,6 +9,7 @@ from bot.areas import Area, Foundations
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
+from bot.snapshots.claims.reads import ClaimReads
 from bot.snapshots.restores.card import RestoreRenderer
 from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.restores.service import RestoreService
@@ -23,18 +24,20 @@ from bot.snapshots.snapshots.card import SnapshotRenderer
 from bot.snapshots.snapshots.controller import SnapshotController
 from bot.snapshots.snapshots.service import SnapshotService
 from bot.snapshots.watching import CHANGES
+from bot.volumes.pools.reads import VolumeReads
 
 
 class SnapshotsArea(Area):
-    """Snapshots of PVCs: taken by people, on schedules and for runs, restored and reverted."""
+    """PVCs of teams, and their snapshots: taken, scheduled, restored and reverted."""
 
-    def __init__(self, on: Foundations) -> None:
+    def __init__(self, on: Foundations, anf: VolumeReads) -> None:
         super().__init__(on)
         settings, clusters, format_command = on.settings, on.clusters, on.format_command
         self.snapshots = SnapshotService(settings, clusters, format_command)
         self.schedules = ScheduleService(settings, clusters, format_command)
         self.restores = RestoreService(settings, clusters)
         self.reverts = RevertService(settings, on.access, on.approvals, clusters, format_command)
+        self.claims = ClaimReads(settings, clusters, anf)
         self.of_runs = RunSnapshots(settings, clusters, on.access)
 
     @override

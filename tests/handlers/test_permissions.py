@@ -84,6 +84,8 @@ TABLE = {
     '/snapshot schedule lane-data "0 2 * * *" --max 14': "omla.... ..D.",
     "/snapshot unschedule imagenet": "o.la.... ..D.",
     "/snapshot schedules": "omla.... ..D.",
+    "/pvc list": "omla.... ..D.",
+    "/pvc show imagenet": "omla.... ..D.",
     "/quota status": "omla.... ..D.",
     "/quota request +8 --for 1d --reason deadline": "omla.... ..D.",
     "/quota request +8 --for 1d --reason deadline --break-glass": "...a.... ....",

@@ -25,8 +25,8 @@ from tests.handlers.command_client import (
 SUBMIT = "/train submit lane --gpus 1 --image ghcr.io/acme/train:7 -- python train.py"
 MEMBER = (
     "`run` submit, read, stop; `gpu` read, digest; `quota` read, request; `dataset` read, add,"
-    " version, remove, cache, push, evict, pin, usage; `anf` read; `snapshot` read, create,"
-    " restore; `vote`; `notices`; `whoami`; `status`"
+    " version, remove, cache, push, evict, pin, usage; `pvc` read; `anf` read; `snapshot` read,"
+    " create, restore; `vote`; `notices`; `whoami`; `status`"
 )
 
 

@@ -59,6 +59,11 @@ class VolumeReads:
         self._clusters = clusters
         self._monotonic = monotonic
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether Azure NetApp Files is configured."""
+        return self._files.is_configured
+
     def configured(self) -> Anf:
         """The configuration; raises ConflictError if there is none. Makes no request."""
         return self._files.configured

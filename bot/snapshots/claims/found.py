@@ -1,0 +1,101 @@
+"""What is known of the PVCs of a team: values for answers."""
+
+from dataclasses import dataclass
+
+from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim, StorageClass
+from bot.cluster.types.snapshots import VolumeSnapshot
+from bot.snapshots.claims.lineage import ClaimSource
+from bot.snapshots.claims.users import ClaimUser
+from bot.snapshots.tables import Restore, Revert, SnapshotSchedule
+from bot.volumes.resources import AnfVolume
+from bot.volumes.wording import GIB
+
+
+@dataclass(frozen=True)
+class LevelFound:
+    """The volume of a PVC on Azure NetApp Files; `cost` is None if its level has no price."""
+
+    volume: AnfVolume
+    cost: float | None
+    is_moved: bool = False
+
+
+@dataclass(frozen=True)
+class ClaimSummary:
+    """A PVC, what mounts it, and its snapshots, the newest first.
+
+    `class_cost` is what its storage class says that it costs a month. Without `has_snapshots` the
+    cluster serves no VolumeSnapshots. `level` is None unless Azure was asked.
+    """
+
+    cluster: str
+    claim: PersistentVolumeClaim
+    volume: PersistentVolume | None
+    storage_class: StorageClass | None
+    users: tuple[ClaimUser, ...]
+    snapshots: tuple[VolumeSnapshot, ...]
+    has_snapshots: bool
+    class_cost: float | None
+    level: LevelFound | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """What it costs a month, by its level or else by its class; None if unknown."""
+        if self.level is not None and self.level.cost is not None:
+            return self.level.cost
+        return self.class_cost
+
+
+@dataclass(frozen=True)
+class TeamClaims:
+    """The PVCs of a team.
+
+    `others` are PVCs of its namespace that are not its own, such as those that show the caches of
+    datasets. `unread` are clusters that have not been read completely, `troubles` clusters with
+    what goes wrong with watching them now, `azure` is why the levels are unknown.
+    """
+
+    team: str
+    rows: tuple[ClaimSummary, ...]
+    others: tuple[str, ...]
+    unread: tuple[str, ...]
+    troubles: tuple[tuple[str, str], ...]
+    is_wide: bool
+    azure: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimDetails:
+    """One PVC in detail.
+
+    `copies` are PVCs that were created from it, `others` schedules of snapscheduler that take
+    snapshots of it, `azure` is why its level is unknown.
+    """
+
+    summary: ClaimSummary
+    source: ClaimSource | None
+    restore: Restore | None
+    copies: tuple[str, ...]
+    schedule: SnapshotSchedule | None
+    others: tuple[str, ...]
+    revert: Revert | None
+    azure: str = ""
+
+
+def size_of(claim: PersistentVolumeClaim) -> int | None:
+    """The size of a PVC in bytes: what it has, or what it requests while it has no volume."""
+    storage = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
+    return int(storage) if storage is not None else None
+
+
+def requested_size(claim: PersistentVolumeClaim) -> int | None:
+    """The size in bytes that a PVC requests; larger than its size while it grows."""
+    storage = claim.spec.resources.requests.get("storage")
+    return int(storage) if storage is not None else None
+
+
+def monthly_cost(price_per_gib: float | None, size_bytes: int | None) -> float | None:
+    """What a volume costs a month; None if its price or its size is unknown."""
+    if price_per_gib is None or size_bytes is None:
+        return None
+    return price_per_gib * size_bytes / GIB

@@ -1,0 +1,79 @@
+"""A team looks at its PVCs: who mounts them, what they cost, and where their data is from."""
+
+import sys
+
+from playground.arm.estate import GIB, Estate
+from playground.arm.trident import Wanted, provision, storage_class
+from playground.cluster.cluster import Cluster
+from playground.cluster.story import snapshot_class
+from playground.settings import Setup
+from playground.slack.workspace import Workspace
+from playground.story.person import Person
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
+
+WRITER = "ghcr.io/acme/writer:1.0"
+_WRITE = """
+import pathlib, sys
+(pathlib.Path(sys.argv[1]) / "labels.csv").write_text("labels")
+print("wrote labels")
+"""
+
+
+def _arrange(cluster: Cluster, _workspace: Workspace) -> None:
+    cluster.programs.images[WRITER] = (sys.executable, "-c", _WRITE, "/data")
+    cluster.install("snapshots")
+    cluster.create("volumesnapshotclasses", snapshot_class())
+
+
+def _arranged(cluster: Cluster, estate: Estate) -> None:
+    premium = estate.add_pool(estate.add_account(), "premium-1", "Premium", 2)
+    cluster.create("storageclasses", storage_class())
+    provision(cluster, estate, premium, Wanted("team-a", "lane-data", 1024)).used = 230 * GIB
+
+
+SETUP = Setup(arrange=_arrange, azure=_arranged)
+
+
+async def play(story: Story) -> None:
+    """Listed, written to, kept, restored, and each shown with where it is from."""
+    story.allowed_writes |= {"create persistentvolumeclaims", "create volumesnapshots"}
+    alice, bob = story.person("Alice"), story.person("Bob")
+    await _is_listed(alice)
+    run = await submits(story, alice, "#team-a", "labels", f"--image {WRITER} --pvc imagenet:/data")
+    await is_admitted(story, run)
+    await run.shows("wrote labels")
+    await ends_well(alice, "#team-a", run, "labels")
+    await _is_restored(story, alice)
+    await alice.types("#team-a", "/pvc show monday")
+    await alice.is_told("PVC monday · Bound", "Created from", "of imagenet, by @Alice")
+    await alice.types("#team-a", "/pvc show imagenet")
+    await alice.is_told("PVC imagenet · Bound", "Mounted by", "no pod now", "Copies", "monday")
+    await bob.types("#team-b", "/pvc show monday")
+    await bob.is_told("There is no PVC monday in namespace team-b.")
+
+
+async def _is_listed(alice: Person) -> None:
+    await alice.types("#team-a", "/pvc list")
+    await alice.is_told("Asking Azure for the levels of team-a's PVCs…")
+    await alice.is_told(
+        "PVCs of team-a",
+        "imagenet | 1 TiB | standard | RWX | not mounted | 0",
+        "lane-data | 1 TiB | azurenetappfiles | RWX | not mounted | 0 | Premium | 296.96",
+    )
+    await alice.types("#team-a", "/pvc show lane-data")
+    await alice.is_told("Asking Azure for the level of lane-data…")
+    await alice.is_told("Premium of Azure NetApp Files, pool premium-1", "230 GiB (22 %)")
+
+
+async def _is_restored(story: Story, alice: Person) -> None:
+    await alice.types("#team-a", "/snapshot create imagenet")
+    await alice.is_told("Taking a snapshot of imagenet: imagenet-")
+    card = await story.card("#team-a", "Snapshot imagenet-")
+    await card.shows("Ready")
+    await alice.is_mentioned("#team-a", "The snapshot of imagenet is ready", thread=card)
+    await alice.types("#team-a", "/snapshot restore imagenet --as monday")
+    await alice.is_told("Creating PVC monday from imagenet-")
+    made = await story.card("#team-a", "PVC monday from imagenet-")
+    await made.shows("Ready")
+    await alice.is_mentioned("#team-a", "PVC monday is ready.", thread=made)
