@@ -6,6 +6,8 @@ from bot.slack.card import Reply
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
+from bot.snapshots.claims.found import ClaimRun
+from bot.training.records.mounting import ClaimPlace, runs_mounting
 from handlers.snapshot.snapshots import ClaimName
 
 pvc = Command("pvc", "PVCs: what mounts them, their snapshots, levels and cost")
@@ -45,7 +47,13 @@ def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
     """Its details from the watches; its level follows when Azure has answered."""
     name, team = ctx.team(cluster)
     claims = ctx.snapshots.claims
-    found = claims.details(ctx.session, name, claims.find(name, team, claim, cluster))
+    summary = claims.find(name, team, claim, cluster)
+    place = ClaimPlace(summary.cluster, team.namespace, claim)
+    runs = [
+        ClaimRun(each.reference, each.state, each.is_read_only)
+        for each in runs_mounting(ctx.session, name, place, ctx.now)
+    ]
+    found = claims.details(ctx.session, name, summary, runs)
     if not claims.may_be_on_anf((found.summary,)):
         return Reply(card=claim_card(found))
     return Reply(

@@ -48,7 +48,14 @@ async def play(story: Story) -> None:
     await alice.types("#team-a", "/pvc show monday")
     await alice.is_told("PVC monday · Bound", "Created from", "of imagenet, by @Alice")
     await alice.types("#team-a", "/pvc show imagenet")
-    await alice.is_told("PVC imagenet · Bound", "Mounted by", "no pod now", "Copies", "monday")
+    await alice.is_told(
+        "PVC imagenet · Bound",
+        "Mounted by",
+        "no pod now",
+        "labels: Succeeded in",
+        "Copies",
+        "monday",
+    )
     await bob.types("#team-b", "/pvc show monday")
     await bob.is_told("There is no PVC monday in namespace team-b.")
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from bot.cluster import labels
 from bot.cluster.resources import HOLDERS, PODS, PVCS, SNAPSHOTS
 from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase
+from bot.training.tables import Run, RunPhase
 from playground.cluster.objects.kinds import POD, VOLUME_SNAPSHOT
 from playground.cluster.story import claim, snapshot_class
 from tests.bot.cluster.api.api_server import eventually
@@ -154,6 +155,26 @@ def test_show_tells_all_of_one(client: CommandClient, served: Served) -> None:
         "Mounted by": f"run `lane` (@{ALICE}), 2 pods; pod `merge`, pending",
         "Snapshots": f"1: `{name}` of 2026-11-21 12:00 UTC",
     }
+
+
+def test_show_names_runs_without_pods(client: CommandClient) -> None:
+    submit = "--image ghcr.io/acme/lane:3.1 --gpus 1 --pvc imagenet:/data"
+    client.says(ALICE, TEAM_A, f"/train submit old {submit} -- python train.py")
+
+    def end(session: Session) -> None:
+        run = session.exec(select(Run)).one()
+        run.phase, run.started_at = RunPhase.SUCCEEDED, run.asked_at
+        run.ended_at = run.asked_at + timedelta(hours=2)
+
+    client.application.database.transaction(end)
+    client.says(ALICE, TEAM_A, f"/train submit lane {submit}:ro -- python train.py")
+    client.says(ALICE, TEAM_A, "/train submit other --image ghcr.io/acme/lane:3.1 -- true")
+    told = facts(client.says(ALICE, TEAM_A, "/pvc show imagenet"))
+    assert (told["Mounted by"], told["Runs"]) == (
+        "no pod now",
+        "`lane`: Pending, read-only; `old`: Succeeded in 2h",
+    )
+    assert "Runs" not in facts(client.says(ALICE, TEAM_A, "/pvc show team-a-data"))
 
 
 def test_restored_pvc_names_its_source(client: CommandClient, served: Served) -> None:

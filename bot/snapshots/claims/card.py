@@ -9,6 +9,7 @@ from bot.slack.card import Card, Table, Tone
 from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence, when
 from bot.snapshots.claims.found import (
     ClaimDetails,
+    ClaimRun,
     ClaimSummary,
     LevelFound,
     TeamClaims,
@@ -66,6 +67,7 @@ def claim_card(found: ClaimDetails) -> Card:
             *_volume_facts(found.summary),
             *_level_facts(found.summary),
             ("Mounted by", _mounted(found.summary.users)),
+            *_run_facts(found.runs),
             *_snapshot_facts(found),
             *_lineage_facts(found),
         ),
@@ -215,6 +217,17 @@ def _of_level(level: LevelFound) -> Iterator[tuple[str, Markup]]:
     yield "Level", plain(f"{volume.level} of Azure NetApp Files, pool {volume.place.pool}")
     yield "Throughput", plain(throughput(volume.throughput_mibps))
     yield "Used", plain(used(volume.used_bytes, volume.quota_bytes))
+
+
+def _run_facts(runs: Sequence[ClaimRun]) -> Iterator[tuple[str, Markup]]:
+    if runs:
+        told = [
+            join(code(each.reference), plain(f": {each.state}{', read-only' * each.is_read_only}"))
+            for each in runs[:_MOST_NAMED]
+        ]
+        more = len(runs) - _MOST_NAMED
+        rest = plain(f"; and {more} earlier") if more > 0 else plain("")
+        yield "Runs", join(Markup("; ".join(told)), rest)
 
 
 def _snapshot_facts(found: ClaimDetails) -> Iterator[tuple[str, Markup]]:

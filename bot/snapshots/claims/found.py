@@ -21,6 +21,18 @@ class LevelFound:
 
 
 @dataclass(frozen=True)
+class ClaimRun:
+    """A run that mounts a PVC, also before it has pods and after it has ended.
+
+    `state` is its status in words.
+    """
+
+    reference: str
+    state: str
+    is_read_only: bool = False
+
+
+@dataclass(frozen=True)
 class ClaimSummary:
     """A PVC, what mounts it, and its snapshots, the newest first.
 
@@ -69,7 +81,8 @@ class ClaimDetails:
     """One PVC in detail.
 
     `copies` are PVCs that were created from it, `others` schedules of snapscheduler that take
-    snapshots of it, `azure` is why its level is unknown.
+    snapshots of it, `runs` the runs of the team that mount it, the newest first; `azure` is why its
+    level is unknown.
     """
 
     summary: ClaimSummary
@@ -79,6 +92,7 @@ class ClaimDetails:
     schedule: SnapshotSchedule | None
     others: tuple[str, ...]
     revert: Revert | None
+    runs: tuple[ClaimRun, ...] = ()
     azure: str = ""
 
 

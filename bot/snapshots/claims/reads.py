@@ -24,6 +24,7 @@ from bot.slack.grammar.reading import closest
 from bot.snapshots import finding
 from bot.snapshots.claims.found import (
     ClaimDetails,
+    ClaimRun,
     ClaimSummary,
     LevelFound,
     TeamClaims,
@@ -113,8 +114,13 @@ class ClaimReads:
             )
         return named[0]
 
-    def details(self, session: Session, name: str, found: ClaimSummary) -> ClaimDetails:
-        """What is known of one PVC: its source, its copies, its schedules and its revert."""
+    def details(
+        self, session: Session, name: str, found: ClaimSummary, runs: Sequence[ClaimRun]
+    ) -> ClaimDetails:
+        """What is known of one PVC: its source, its copies, its schedules and its revert.
+
+        `runs` are those of the team that mount it.
+        """
         claim, cluster = found.claim, self._clusters[found.cluster]
         there = cluster.view.all(PVCS, claim.namespace)
         return ClaimDetails(
@@ -125,6 +131,7 @@ class ClaimReads:
             schedule=_schedule(session, name, found),
             others=tuple(foreign_schedules(cluster, claim.namespace, claim.labels)),
             revert=finding.reverting(session, found.cluster, claim.namespace, claim.name),
+            runs=tuple(runs),
         )
 
     def may_be_on_anf(self, rows: tuple[ClaimSummary, ...]) -> bool:

@@ -1,0 +1,69 @@
+"""Finds the runs of a team that mount a PVC: those that wait or run, and those that ended last."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from bot.training.kinds.volumes import mounts_of, root_of
+from bot.training.spec import asked_spec
+from bot.training.tables import Run
+from bot.training.wording import state_words
+
+_SEARCHED = 100
+
+
+@dataclass(frozen=True)
+class ClaimPlace:
+    """A PVC: its cluster, namespace and name."""
+
+    cluster: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True)
+class MountingRun:
+    """A run that mounts a PVC; `state` is its status in words, such as `Running for 2h`."""
+
+    reference: str
+    state: str
+    is_read_only: bool
+
+
+def runs_mounting(
+    session: Session, team: str, place: ClaimPlace, now: datetime
+) -> list[MountingRun]:
+    """The team's runs that name a PVC, or for which it was created, the newest first.
+
+    Only its newest 100 live runs and the 100 that ended last are searched.
+    """
+    live = select(Run).where(col(Run.team) == team, col(Run.ended_at).is_(None))
+    over = select(Run).where(col(Run.team) == team, col(Run.ended_at).is_not(None))
+    runs: Sequence[Run] = [
+        *session.exec(live.order_by(col(Run.id).desc()).limit(_SEARCHED)),
+        *session.exec(over.order_by(col(Run.ended_at).desc()).limit(_SEARCHED)),
+    ]
+    found = ((run, _is_read_only(run, place)) for run in runs)
+    return [
+        MountingRun(run.reference, state_words(run, now), is_read_only)
+        for run, is_read_only in found
+        if is_read_only is not None
+    ]
+
+
+def _is_read_only(run: Run, place: ClaimPlace) -> bool | None:
+    """Whether a run mounts the PVC only for reading; None if it does not mount it."""
+    if (run.cluster, run.namespace) != (place.cluster, place.namespace):
+        return None
+    # Few specs name it, and to read one takes longer than to search it.
+    if f'"{place.name}"' not in json.dumps(run.spec) and run.job_name != root_of(place.name):
+        return None
+    modes = [
+        mount.read_only
+        for mount in mounts_of(run.job_name, asked_spec(run))
+        if mount.claim == place.name
+    ]
+    return all(modes) if modes else None
