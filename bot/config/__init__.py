@@ -1,27 +1,7 @@
 """The configuration: the settings in quartermaster.yaml, and how they are read."""
 
-from bot.config.anf import Anf, AnfChanges
-from bot.config.clusters import (
-    ClusterSettings,
-    Fractions,
-    GpuUnits,
-    Hami,
-    Ingress,
-)
-from bot.config.datasets import CacheClass, Datasets, Layout, Store
-from bot.config.digests import DIGEST_SECTIONS, TIME_OF_DAY
 from bot.config.environment import read_secrets
 from bot.config.file import ConfigurationFile, needs_restart
-from bot.config.fsx import FsxFolder, FsxService
-from bot.config.gpu_sources import (
-    BasicLogin,
-    ClientCertificate,
-    CloudWatchSettings,
-    PrometheusSettings,
-    SigV4,
-)
-from bot.config.gpus import Gpus
-from bot.config.links import RunLink
 from bot.config.models import (
     Approvals,
     Clock,
@@ -40,10 +20,30 @@ from bot.config.models import (
     Training,
 )
 from bot.config.places import is_place
-from bot.config.presets import Preset
-from bot.config.section import Circle
-from bot.config.snapshots import Snapshots
-from bot.config.teams import Admission, IdleRuns, Limits, RunDefaults, Team
+from bot.config.sections.anf import Anf, AnfChanges
+from bot.config.sections.clusters import (
+    ClusterSettings,
+    Fractions,
+    GpuUnits,
+    Hami,
+    Ingress,
+)
+from bot.config.sections.datasets import CacheClass, Datasets, Layout, Store
+from bot.config.sections.digests import DIGEST_SECTIONS, TIME_OF_DAY
+from bot.config.sections.fsx import FsxFolder, FsxService
+from bot.config.sections.gpu_sources import (
+    BasicLogin,
+    ClientCertificate,
+    CloudWatchSettings,
+    PrometheusSettings,
+    SigV4,
+)
+from bot.config.sections.gpus import Gpus
+from bot.config.sections.links import RunLink
+from bot.config.sections.presets import Preset
+from bot.config.sections.section import Circle
+from bot.config.sections.snapshots import Snapshots
+from bot.config.sections.teams import Admission, IdleRuns, Limits, RunDefaults, Team
 
 __all__ = [
     "DIGEST_SECTIONS",

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
-from bot.config.datasets import Store
-from bot.config.gpu_sources import PrometheusSettings
 from bot.config.kinds import is_loopback
 from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import Settings
 from bot.config.places import SCHEMES
+from bot.config.sections.datasets import Store
+from bot.config.sections.gpu_sources import PrometheusSettings
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
 # Labels that differ within one cluster and that our queries use.

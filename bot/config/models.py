@@ -7,11 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, StringConstraints
 
-from bot.config.anf import Anf
-from bot.config.clusters import ClusterSettings
-from bot.config.datasets import Datasets, Store
-from bot.config.digests import Digest
-from bot.config.gpus import Gpus
 from bot.config.kinds import (
     Address,
     ApiUrl,
@@ -24,11 +19,16 @@ from bot.config.kinds import (
     Pattern,
     WorkspaceId,
 )
-from bot.config.links import RunLinks
-from bot.config.presets import Preset
-from bot.config.section import Circle, Section
-from bot.config.snapshots import Snapshots
-from bot.config.teams import Team
+from bot.config.sections.anf import Anf
+from bot.config.sections.clusters import ClusterSettings
+from bot.config.sections.datasets import Datasets, Store
+from bot.config.sections.digests import Digest
+from bot.config.sections.gpus import Gpus
+from bot.config.sections.links import RunLinks
+from bot.config.sections.presets import Preset
+from bot.config.sections.section import Circle, Section
+from bot.config.sections.snapshots import Snapshots
+from bot.config.sections.teams import Team
 
 
 class Database(Section):

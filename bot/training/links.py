@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote
 
-from bot.config.links import PLACEHOLDER, RunLink
+from bot.config.sections.links import PLACEHOLDER, RunLink
 from bot.masking import holds_a_secret, is_secret
 from bot.slack.card import Button
 from bot.slack.markup import Markup, join, named_link, plain

@@ -10,7 +10,7 @@ from bot.cluster.types.events import Event
 from bot.cluster.types.objects import Condition, ContainerWaiting, Pod, Terminated, find_condition
 from bot.durations import format_duration
 from bot.masking import mask
-from bot.training.kinds.shell import LACKING
+from bot.training.kinds.pods.shell import LACKING
 from bot.training.pods import exit_of
 
 _LONGEST_QUOTE = 300

@@ -25,7 +25,7 @@ from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
 from bot.training.kinds import ROOTS, root_named
 from bot.training.kinds.kind import Site
-from bot.training.kinds.security import security_of
+from bot.training.kinds.pods.security import security_of
 from bot.training.records.network import filled_up
 from bot.training.runs.listing import Listing, listing
 from bot.training.spec import RunSpec, asked_spec

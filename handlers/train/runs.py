@@ -34,7 +34,7 @@ from bot.slack.markup import code, join, plain
 from bot.training.external.listing import ExternalWorkload
 from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
-from bot.training.kinds.launchers import LAUNCHERS
+from bot.training.kinds.pods.launchers import LAUNCHERS
 from bot.training.logs.reads import LogWish
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details

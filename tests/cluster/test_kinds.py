@@ -11,8 +11,8 @@ from bot.config import Admission
 from bot.quotas.engines.kueue.runs import queued
 from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import KINDS, dependents_of, kind_of_run
-from bot.training.kinds.pods import owner_labels
-from bot.training.kinds.security import security_of
+from bot.training.kinds.pods.security import security_of
+from bot.training.kinds.pods.template import owner_labels
 from bot.training.queueing import queueing_of
 from bot.training.spec import CreatedVolume, Entrance, RunSpec, spec_of, to_row
 from bot.training.tables import Run

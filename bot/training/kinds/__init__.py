@@ -14,11 +14,11 @@ from bot.training.kinds.job import JobKind
 from bot.training.kinds.kind import Dependent, RootType, WorkloadKind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import AllPairsKind, NcclKind
+from bot.training.kinds.pods.volumes import volume_dependents
 from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.kinds.rayjob import RayJobKind
 from bot.training.kinds.sync import SyncKind
 from bot.training.kinds.trainjob import TrainJobKind
-from bot.training.kinds.volumes import volume_dependents
 from bot.training.spec import RunSpec
 from bot.training.tables import Run
 

@@ -15,13 +15,13 @@ from bot.cluster import labels
 from bot.cluster.resources import DEPLOYMENTS, LOCAL_QUEUES
 from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
-from bot.training.kinds.indexed import domain, name_service
 from bot.training.kinds.job import ATTEMPTS, JOB, KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.mpirun import launch_command, slots
-from bot.training.kinds.pods import pod_metadata, pod_spec, root_metadata
-from bot.training.kinds.shell import launching, launching_without_ssh, plain, waiting_to_serve
-from bot.training.kinds.ssh import SSH_PORT, add_keys, keys
+from bot.training.kinds.pods.mpirun import launch_command, slots
+from bot.training.kinds.pods.names import domain, name_service
+from bot.training.kinds.pods.shell import launching, launching_without_ssh, plain, waiting_to_serve
+from bot.training.kinds.pods.ssh import SSH_PORT, add_keys, keys
+from bot.training.kinds.pods.template import pod_metadata, pod_spec, root_metadata
 from bot.training.kinds.sync import LAUNCHING, OPEN_OPTIONS, SyncKind, on_nodes
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

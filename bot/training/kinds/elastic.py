@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
 from bot.slack.grammar.container_parameters import EnvironmentVariable
-from bot.training.kinds.indexed import domain, first_pods, host, indexed_job, name_service
-from bot.training.kinds.job import JOB
+from bot.training.kinds.job import JOB, indexed_job
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.launchers import (
+from bot.training.kinds.pods.launchers import (
     DEEPSPEED,
     MPIRUN,
     NONE,
@@ -21,8 +20,9 @@ from bot.training.kinds.launchers import (
     launchers_in,
     program_at,
 )
-from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.kinds.shell import checked, meeting
+from bot.training.kinds.pods.names import domain, first_pods, host, name_service
+from bot.training.kinds.pods.shell import checked, meeting
+from bot.training.kinds.pods.template import pod_template, root_metadata
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 

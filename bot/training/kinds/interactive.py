@@ -16,7 +16,7 @@ from bot.errors import UsageError
 from bot.slack.grammar.container_parameters import SecretReference
 from bot.training.kinds.job import ATTEMPTS, FAILURE_POLICY, JOB, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.pods.template import pod_template, root_metadata
 from bot.training.spec import Entrance, RunSpec, spec_of
 from bot.training.tables import Run
 

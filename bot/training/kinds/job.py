@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from bot.cluster.resources import JOBS
 from bot.cluster.types.objects import Job, Pod
 from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
-from bot.training.kinds.pods import MAIN, pod_template, root_metadata
-from bot.training.kinds.shell import LACKING
+from bot.training.kinds.pods.shell import LACKING
+from bot.training.kinds.pods.template import MAIN, pod_template, root_metadata
 from bot.training.kinds.status import Progress, WorkloadStatus, attempts_of, course_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
@@ -107,3 +107,20 @@ class JobKind:
     def log_pods(self, pods: Sequence[Pod]) -> Sequence[Pod]:
         """Every pod: there is one at a time."""
         return pods
+
+
+def indexed_job(spec: RunSpec, template: Manifest) -> Manifest:
+    """The spec of a suspended Job with a numbered pod on each node."""
+    body: Manifest = {
+        "suspend": True,
+        "completionMode": "Indexed",
+        "completions": spec.nodes,
+        "parallelism": spec.nodes,
+        "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+        "podReplacementPolicy": "Failed",
+        "podFailurePolicy": LAUNCH_FAILURE_POLICY,
+        "template": template,
+    }
+    if spec.time_limit_seconds is not None:
+        body["activeDeadlineSeconds"] = spec.time_limit_seconds
+    return body

@@ -14,11 +14,11 @@ from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.kubeflow import GROUP, KubeflowJob, status_of
-from bot.training.kinds.mpirun import launch_command, refuse_launcher, slots
-from bot.training.kinds.pods import MAIN, pod_template, root_metadata
-from bot.training.kinds.security import is_no_root
-from bot.training.kinds.shell import launched_by_operator, serving_only
-from bot.training.kinds.ssh import HOSTFILE, add_keys, hosts_told, keys
+from bot.training.kinds.pods.mpirun import launch_command, refuse_launcher, slots
+from bot.training.kinds.pods.security import is_no_root
+from bot.training.kinds.pods.shell import launched_by_operator, serving_only
+from bot.training.kinds.pods.ssh import HOSTFILE, add_keys, hosts_told, keys
+from bot.training.kinds.pods.template import MAIN, pod_template, root_metadata
 from bot.training.kinds.status import WorkloadStatus, attempts_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

@@ -10,12 +10,12 @@ from bot.cluster import labels
 from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
 from bot.slack.grammar.container_parameters import EnvironmentVariable
-from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.job import JOB
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.mpirun import launch_command
-from bot.training.kinds.shell import PAIR_HOSTS, tested, tested_in_pairs
-from bot.training.kinds.ssh import HOSTFILE
+from bot.training.kinds.pods.mpirun import launch_command
+from bot.training.kinds.pods.names import first_pods
+from bot.training.kinds.pods.shell import PAIR_HOSTS, tested, tested_in_pairs
+from bot.training.kinds.pods.ssh import HOSTFILE
 from bot.training.kinds.sync import OPEN_OPTIONS, launching_dependents, launching_job
 from bot.training.pairs import ALL_PAIRS, plan
 from bot.training.spec import RunSpec, spec_of

@@ -19,7 +19,7 @@ from bot.training.kinds.elastic import (
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
 from bot.training.kinds.kubeflow import GROUP, KubeflowJob, status_of
-from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.pods.template import pod_template, root_metadata
 from bot.training.kinds.status import WorkloadStatus
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

@@ -19,7 +19,7 @@ from bot.errors import ConflictError, UsageError
 from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.pods import MAIN, pod_template, root_metadata
+from bot.training.kinds.pods.template import MAIN, pod_template, root_metadata
 from bot.training.kinds.status import Progress, WorkloadStatus, attempts_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from bot.cluster.types.objects import Pod
 from bot.errors import UsageError
 from bot.slack.grammar.container_parameters import EnvironmentVariable
-from bot.training.kinds.indexed import domain, first_pods, indexed_job, name_service
-from bot.training.kinds.job import ATTEMPTS, JOB
+from bot.training.kinds.job import ATTEMPTS, JOB, indexed_job
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.mpirun import launch_command, refuse_launcher
-from bot.training.kinds.pods import pod_template, root_metadata
-from bot.training.kinds.shell import serving, with_own_workers
-from bot.training.kinds.ssh import HOSTFILE, SSH_PORT, add_keys, hosts_told, keys
+from bot.training.kinds.pods.mpirun import launch_command, refuse_launcher
+from bot.training.kinds.pods.names import domain, first_pods, name_service
+from bot.training.kinds.pods.shell import serving, with_own_workers
+from bot.training.kinds.pods.ssh import HOSTFILE, SSH_PORT, add_keys, hosts_told, keys
+from bot.training.kinds.pods.template import pod_template, root_metadata
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 

@@ -11,10 +11,10 @@ from bot.cluster.resources import Resource
 from bot.cluster.types.objects import ClusterObject, Condition, ObjectPart, Pod
 from bot.errors import ClusterError, ConflictError, UsageError
 from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
-from bot.training.kinds.indexed import first_pods
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
-from bot.training.kinds.pods import pod_template, root_metadata
+from bot.training.kinds.pods.names import first_pods
+from bot.training.kinds.pods.template import pod_template, root_metadata
 from bot.training.kinds.status import Progress, WorkloadStatus, course_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run

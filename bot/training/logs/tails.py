@@ -15,7 +15,7 @@ from bot.cluster.types.objects import Pod
 from bot.database.forgetting import forget_some
 from bot.errors import ClusterError
 from bot.masking import mask_lines
-from bot.training.kinds.pods import MAIN
+from bot.training.kinds.pods.template import MAIN
 from bot.training.pods import exit_of, newest, part_of, program_of
 from bot.training.state import has_ended, has_started
 from bot.training.tables import KEPT_LINES, KeptLog

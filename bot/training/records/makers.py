@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, String, cast, or_
 from sqlmodel import Session, col, select
 
 from bot.datasets.pushes.versions import Maker, Written
-from bot.training.kinds.volumes import mounts_of, root_of
+from bot.training.kinds.pods.volumes import mounts_of, root_of
 from bot.training.spec import asked_spec
 from bot.training.submission.artifacts import artifacts_of
 from bot.training.tables import KIND, Run

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from bot.training.kinds.volumes import mounts_of, root_of
+from bot.training.kinds.pods.volumes import mounts_of, root_of
 from bot.training.spec import asked_spec
 from bot.training.tables import Run
 from bot.training.wording import state_words

@@ -13,7 +13,7 @@ from bot.slack.card import AsFile, Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
 from bot.training.kinds import gpus_of, kind_of_run
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.records.lineage import NOTHING, Lineage
 from bot.training.records.spans import Times
 from bot.training.spec import Data, RunSpec, spec_of

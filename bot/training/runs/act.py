@@ -11,7 +11,7 @@ from bot.quotas.engines.manifests import templates
 from bot.reconcile.decisions import Create
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.kind import Dependent, Manifest, RootType
-from bot.training.kinds.pods import owner_labels
+from bot.training.kinds.pods.template import owner_labels
 from bot.training.kinds.status import Root
 from bot.training.mishaps import over_quota
 from bot.training.queueing import queueing_of

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.clock import Clock
-from bot.config.links import RunLink
+from bot.config.sections.links import RunLink
 from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 from bot.training.kinds import gpus_of
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.links import link_buttons
 from bot.training.logs.results import progress_of
 from bot.training.records.lineage import NOTHING, Lineage, end_words, lineage_of, origin_words

@@ -10,7 +10,7 @@ from bot.slack.grammar.container_parameters import VolumeMount
 from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.external.listing import ExternalWorkload
 from bot.training.kinds.interactive import door_name, host_of
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.logs.reads import LogTail, LogWish
 from bot.training.pairs import ALL_PAIRS, plan
 from bot.training.records.pairs import pairs_cost

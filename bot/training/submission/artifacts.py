@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bot.errors import UsageError
 from bot.slack.grammar.container_parameters import Artifact, DataMount, NewVolume, VolumeMount
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import SHM_PATH, RunSpec
 
 

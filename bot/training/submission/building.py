@@ -29,7 +29,7 @@ from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site, WorkloadKind
-from bot.training.kinds.launchers import runnable
+from bot.training.kinds.pods.launchers import runnable
 from bot.training.queueing import demand_of, queue_for
 from bot.training.session_time import as_session, welcomed
 from bot.training.spec import SHM_PATH, CreatedVolume, Data, RunSpec

@@ -14,7 +14,7 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.masking import without_mentions
 from bot.slack.grammar.container_parameters import VolumeMount
 from bot.training.kinds.kind import Site
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import READ_WRITE_MANY, READ_WRITE_ONCE, CreatedVolume, RunSpec, spec_of
 from bot.training.state import has_ended
 from bot.training.tables import Run

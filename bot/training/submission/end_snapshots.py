@@ -10,7 +10,7 @@ from bot.errors import UsageError
 from bot.people.access import Caller
 from bot.slack.grammar.container_parameters import NewVolume
 from bot.snapshots.run_snapshots import RunEnd, RunSnapshots
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, asked_spec
 from bot.training.submission.building import Submission
 from bot.training.tables import GOOD_ENDS, Run, RunPhase

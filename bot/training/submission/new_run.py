@@ -18,9 +18,9 @@ from bot.masking import mask
 from bot.people.access import Caller
 from bot.slack.markup import FormatCommand
 from bot.training.kinds import gpus_of
-from bot.training.kinds.pods import object_name
+from bot.training.kinds.pods.template import object_name
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.kinds.sync import OPEN_OPTIONS
-from bot.training.kinds.volumes import mounts_of
 from bot.training.queueing import queue_for
 from bot.training.session_time import refuse_long
 from bot.training.spec import RunSpec, to_row

@@ -14,7 +14,7 @@ from bot.snapshots.cancelling import service
 from bot.snapshots.objects import name_for_run
 from bot.snapshots.tables import Restore, RestorePhase, Snapshot
 from bot.training import notices
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import Origin, RunSpec, asked_spec
 from bot.training.submission.end_snapshots import began
 from bot.training.tables import Run

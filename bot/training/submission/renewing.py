@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from bot.config import Fractions, Team
-from bot.training.kinds.security import security_of
+from bot.training.kinds.pods.security import security_of
 from bot.training.session_time import longest
 from bot.training.spec import RunSpec, Security
 from bot.training.submission.fractions import gpu_requests

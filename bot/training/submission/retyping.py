@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from bot.config import Team
 from bot.durations import format_duration
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, spec_of
 from bot.training.submission.building import JOB, default_amounts
 from bot.training.tables import Run

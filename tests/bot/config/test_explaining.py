@@ -1,7 +1,7 @@
 """The docstrings below the fields of settings."""
 
 from bot.config.explaining import explanations
-from bot.config.section import Circle
+from bot.config.sections.section import Circle
 
 
 class Committee(Circle):

@@ -8,7 +8,7 @@ import pytest
 from bot.quotas.engines.kueue.runs import queued
 from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds.job import JobKind
-from bot.training.kinds.pods import object_name
+from bot.training.kinds.pods.template import object_name
 from bot.training.queueing import queueing_of
 from bot.training.spec import SHM_PATH, RunSpec, to_row
 from tests.bot.ground import ALICE, INSTALLATION

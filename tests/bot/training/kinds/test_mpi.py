@@ -11,7 +11,7 @@ from bot.cluster.types.objects import Pod
 from bot.slack.grammar.container_parameters import EnvironmentVariable, SecretReference, VolumeMount
 from bot.training.kinds import gpus_of
 from bot.training.kinds.mpi import MpiKind
-from bot.training.kinds.mpirun import launch_command
+from bot.training.kinds.pods.mpirun import launch_command
 from bot.training.spec import RunSpec, to_row
 from playground.cluster.control.expansion import words_of
 from playground.cluster.operators.job_rules import mpi_causes

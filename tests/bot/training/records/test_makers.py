@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.database.database import Database
 from bot.datasets.pushes.versions import Written
-from bot.training.kinds.volumes import claim_name
+from bot.training.kinds.pods.volumes import claim_name
 from bot.training.records.makers import makers_of
 from tests.bot.training.objects import later, run
 

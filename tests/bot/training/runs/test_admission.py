@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bot.config.teams import KindName, OpenKind
+from bot.config.sections.teams import KindName, OpenKind
 from bot.errors import NotAllowedError, UsageError
 from bot.training.kinds import KINDS, NAMES
 from bot.training.spec import Entrance, RunSpec, to_row

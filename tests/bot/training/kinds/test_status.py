@@ -1,4 +1,4 @@
-"""Each sort of root says alike how it stands."""
+"""Each type of root object says in the same way what has become of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ BROKEN = WorkloadStatus(
 )
 
 
-def fate(root: RootType, spec: dict[str, Any], status: dict[str, Any]) -> WorkloadStatus:
+def status_of(root: RootType, spec: dict[str, Any], status: dict[str, Any]) -> WorkloadStatus:
     body = msgspec.json.encode({"spec": spec, "status": status})
     return root.status(decode(body, root.resource.type, "Reading"))
 
@@ -76,7 +76,7 @@ def fate(root: RootType, spec: dict[str, Any], status: dict[str, Any]) -> Worklo
 def test_a_root_says_how_it_stands(
     root: RootType, status: dict[str, Any], expected: WorkloadStatus
 ) -> None:
-    assert fate(root, {}, status) == expected
+    assert status_of(root, {}, status) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_root_says_how_it_stands(
     ],
 )
 def test_a_root_says_what_it_was_told(root: RootType, spec: dict[str, Any]) -> None:
-    assert fate(root, spec, {}) == WorkloadStatus(is_suspended=True, time_limit_seconds=60)
+    assert status_of(root, spec, {}) == WorkloadStatus(is_suspended=True, time_limit_seconds=60)
 
 
-def test_every_root_has_a_fate() -> None:
-    assert [fate(root, {}, {}) for root in ROOTS] == [WorkloadStatus()] * len(ROOTS)
+def test_every_root_has_a_status() -> None:
+    assert [status_of(root, {}, {}) for root in ROOTS] == [WorkloadStatus()] * len(ROOTS)

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from bot.training.kinds.elastic import ElasticKind
 from bot.training.kinds.mpi import MpiKind
 from bot.training.kinds.nccl import NcclKind
-from bot.training.kinds.pytorchjob import PyTorchJobKind
-from bot.training.kinds.shell import (
+from bot.training.kinds.pods.shell import (
     checked,
     launched_by_operator,
     launching,
@@ -30,6 +29,7 @@ from bot.training.kinds.shell import (
     waiting_to_serve,
     with_own_workers,
 )
+from bot.training.kinds.pytorchjob import PyTorchJobKind
 from bot.training.spec import RunSpec, Security, to_row
 from playground.cluster.control.expansion import words_of
 from tests.bot.ground import INSTALLATION

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 
 from bot.errors import UsageError
-from bot.training.kinds.launchers import (
+from bot.training.kinds.pods.launchers import (
     DEEPSPEED,
     MPIRUN,
     NONE,

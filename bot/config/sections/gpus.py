@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from bot.config.kinds import Duration
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 _Label = Annotated[str, StringConstraints(min_length=1, max_length=317)]
 

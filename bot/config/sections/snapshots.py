@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from bot.config.datasets import DriverName
 from bot.config.kinds import Duration, Keep
-from bot.config.section import Section
+from bot.config.sections.datasets import DriverName
+from bot.config.sections.section import Section
 
 _SnapshotClass = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=253)

@@ -11,7 +11,7 @@ from bot.config.kinds import (
     Region,
     StoreUrl,
 )
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 
 class BasicLogin(Section):

@@ -1,4 +1,4 @@
-"""Indexed Jobs: pods that know their number and find each other by name."""
+"""How the pods of a run know their number and find each other by name."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,27 +6,8 @@ from functools import partial
 from bot.cluster import labels
 from bot.cluster.resources import SERVICES
 from bot.cluster.types.objects import Pod
-from bot.training.kinds.job import KEEP_FINISHED_SECONDS, LAUNCH_FAILURE_POLICY
 from bot.training.kinds.kind import Dependent, Manifest
-from bot.training.spec import RunSpec
 from bot.training.tables import Run
-
-
-def indexed_job(spec: RunSpec, template: Manifest) -> Manifest:
-    """The spec of a suspended Job with a numbered pod on each node."""
-    body: Manifest = {
-        "suspend": True,
-        "completionMode": "Indexed",
-        "completions": spec.nodes,
-        "parallelism": spec.nodes,
-        "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-        "podReplacementPolicy": "Failed",
-        "podFailurePolicy": LAUNCH_FAILURE_POLICY,
-        "template": template,
-    }
-    if spec.time_limit_seconds is not None:
-        body["activeDeadlineSeconds"] = spec.time_limit_seconds
-    return body
 
 
 def domain(run: Run) -> str:

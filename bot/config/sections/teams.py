@@ -8,8 +8,8 @@ from pydantic import AliasChoices, Field, StringConstraints, model_validator
 from pydantic.functional_validators import AfterValidator
 
 from bot.config.kinds import ChannelId, Duration, Keep, Name, TextCheck, TimeZone
-from bot.config.presets import Preset
-from bot.config.section import Circle, Section
+from bot.config.sections.presets import Preset
+from bot.config.sections.section import Circle, Section
 
 _TYPE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 TypeName = Annotated[

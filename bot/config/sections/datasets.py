@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from bot.config.fsx import FsxFolder, FsxService
 from bot.config.kinds import BucketUrl, ClassName, Duration, Keep, Name, PlaceUrl, Size, StoreUrl
-from bot.config.section import Section
+from bot.config.sections.fsx import FsxFolder, FsxService
+from bot.config.sections.section import Section
 
 DriverName = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", max_length=63)

@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.functional_validators import AfterValidator
 
 from bot.config.kinds import TextCheck, TimeZone
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 TimeOfDay = Annotated[

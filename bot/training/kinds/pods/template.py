@@ -10,8 +10,8 @@ from bot.datasets.caches.using import WHOLE
 from bot.quotas.engines.engine import Placement
 from bot.slack.grammar.container_parameters import VolumeMount
 from bot.training.kinds.kind import Manifest
-from bot.training.kinds.security import secure
-from bot.training.kinds.volumes import mounts_of
+from bot.training.kinds.pods.security import secure
+from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import SHM_PATH, RunSpec, spec_of
 from bot.training.tables import Run
 

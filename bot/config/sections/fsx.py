@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from bot.config.kinds import Region, S3BucketUrl, StoreUrl
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 
 class FsxService(Section):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from bot.config.kinds import AccountName, ArmAddress, ClassName, Duration, Name, SubscriptionId
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 Level = Literal["Standard", "Premium", "Ultra", "Flexible"]
 PoolName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.config.gpu_sources import CloudWatchSettings, PrometheusSettings
 from bot.config.kinds import GpuPart, HostName, Name, ResourceName
-from bot.config.section import Section
+from bot.config.sections.gpu_sources import CloudWatchSettings, PrometheusSettings
+from bot.config.sections.section import Section
 
 
 class GpuUnits(Section):

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, StringConstraints, model_validator
 
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 PLACEHOLDERS = (
     *("run", "team", "namespace", "cluster", "pods", "started", "ended"),

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import UsageError
-from bot.training.kinds import KINDS, elastic, mpirun
+from bot.training.kinds import KINDS, elastic
 from bot.training.kinds.kind import Site
-from bot.training.kinds.launchers import launchers_in, program_at, runnable, script_of
+from bot.training.kinds.pods import mpirun
+from bot.training.kinds.pods.launchers import launchers_in, program_at, runnable, script_of
 from bot.training.spec import RunSpec
 from tests.bot.training.rig import IMAGE
 

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from bot.cluster.resources import SECRETS
 from bot.errors import OutsideError
 from bot.slack.grammar.container_parameters import EnvironmentVariable
-from bot.training.kinds.indexed import host
 from bot.training.kinds.kind import Dependent, Manifest
-from bot.training.kinds.mpirun import slots
-from bot.training.kinds.security import HOME, NAME, is_housed, is_no_root
-from bot.training.kinds.shell import FOLDER
+from bot.training.kinds.pods.mpirun import slots
+from bot.training.kinds.pods.names import host
+from bot.training.kinds.pods.security import HOME, NAME, is_housed, is_no_root
+from bot.training.kinds.pods.shell import FOLDER
 from bot.training.spec import RunSpec, Security, spec_of
 from bot.training.tables import Run
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 from pydantic.functional_validators import BeforeValidator
 
-from bot.config.section import Section
+from bot.config.sections.section import Section
 
 
 def _as_typed(value: object) -> object:

@@ -1,0 +1,1 @@
+"""The sections of quartermaster.yaml, one module for each subject."""
