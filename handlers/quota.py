@@ -64,7 +64,7 @@ class OverrideOptions:
     cluster: str | None
 
 
-def _wish(ctx: Context, options: OverrideOptions) -> OverrideRequest:
+def _request(ctx: Context, options: OverrideOptions) -> OverrideRequest:
     return OverrideRequest(
         team=ctx.team()[0],
         amount=options.amount,
@@ -78,7 +78,7 @@ def _wish(ctx: Context, options: OverrideOptions) -> OverrideRequest:
 
 
 def _foresee(ctx: Context, _verb: Verb, options: OverrideOptions) -> Sequence[Markup]:
-    return _foreseen(*ctx.quotas.outlook(ctx.session, _wish(ctx, options), ctx.caller, ctx.now))
+    return _foreseen(*ctx.quotas.outlook(ctx.session, _request(ctx, options), ctx.caller, ctx.now))
 
 
 def _foreseen(row: Override, effect: Effect | None) -> Sequence[Markup]:
@@ -116,8 +116,8 @@ def _foreseen(row: Override, effect: Effect | None) -> Sequence[Markup]:
 @quota.option("--break-glass", flag=True, help="Admins only: approve immediately and post an alert")
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = _wish(ctx, options)
-    return _receipt(ctx, ctx.quotas.request(ctx.session, wish, ctx.caller, ctx.now))
+    request = _request(ctx, options)
+    return _receipt(ctx, ctx.quotas.request(ctx.session, request, ctx.caller, ctx.now))
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class BaseOptions:
     team: str | None
 
 
-def _base_wish(ctx: Context, options: BaseOptions) -> OverrideRequest:
+def _base_request(ctx: Context, options: BaseOptions) -> OverrideRequest:
     return OverrideRequest(
         team=options.team or ctx.team()[0],
         amount=options.amount,
@@ -142,8 +142,8 @@ def _base_wish(ctx: Context, options: BaseOptions) -> OverrideRequest:
 
 
 def _foresee_base(ctx: Context, _verb: Verb, options: BaseOptions) -> Sequence[Markup]:
-    wish = _base_wish(ctx, options)
-    return _foreseen(*ctx.quotas.base_outlook(ctx.session, wish, ctx.caller, ctx.now))
+    request = _base_request(ctx, options)
+    return _foreseen(*ctx.quotas.base_outlook(ctx.session, request, ctx.caller, ctx.now))
 
 
 @quota.verb(
@@ -164,8 +164,8 @@ def _foresee_base(ctx: Context, _verb: Verb, options: BaseOptions) -> Sequence[M
 @quota.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
-    wish = _base_wish(ctx, options)
-    return _receipt(ctx, ctx.quotas.set_base(ctx.session, wish, ctx.caller, ctx.now))
+    request = _base_request(ctx, options)
+    return _receipt(ctx, ctx.quotas.set_base(ctx.session, request, ctx.caller, ctx.now))
 
 
 @quota.verb(

@@ -204,9 +204,9 @@ class Approvals:
             for v in votes
         )  # fmt: skip
         note = (plain(approval.note),) if approval.note else ()
-        return (*said, *note, *self._standing(approval, len(votes)))
+        return (*said, *note, *self._progress(approval, len(votes)))
 
-    def _standing(self, approval: Approval, votes: int) -> tuple[Markup, ...]:
+    def _progress(self, approval: Approval, votes: int) -> tuple[Markup, ...]:
         match approval.phase:
             case ApprovalPhase.ASKED:
                 missing = max(1, approval.needed - votes)

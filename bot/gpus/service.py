@@ -24,7 +24,7 @@ from bot.gpus.tables import Series, What
 from bot.people.access import Caller
 from bot.people.people import name_of
 from bot.quotas import Engine
-from bot.quotas.engines.standing import Item
+from bot.quotas.engines.admission import Item
 from bot.training.kinds import gpus_of, is_known
 from bot.training.spec import spec_of
 from bot.training.tables import WAITING, Run

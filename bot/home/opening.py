@@ -56,7 +56,7 @@ class HomeOpening:
     def _seen(self, opened: HomeOpened) -> None:
         def work(session: Session) -> None:
             tabs.seen(session, self._workspace, opened, self._database.real_now(session))
-            if people.standing(session, self._workspace, opened.person) is None:
+            if people.membership(session, self._workspace, opened.person) is None:
                 people.get_to_know(session, self._workspace, opened.person, self._clock.now())
 
         self._database.transaction(work, deadline=time.monotonic() + ACKNOWLEDGE_SECONDS)

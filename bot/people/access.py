@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.config import Circle, Settings, Team
 from bot.errors import NotAllowedError, NotFoundError, UsageError, UserError
-from bot.people.people import groups_of, is_out, members_of, standing
+from bot.people.people import groups_of, is_out, members_of, membership
 from bot.rights import EVERYBODY, RULES, ChannelPlace, Right, Role
 
 __all__ = [
@@ -226,7 +226,7 @@ class Access:
         return {who for who in people if not is_out(session, workspace, who)}
 
     def _groups(self, session: Session, person: str) -> frozenset[str]:
-        who = standing(session, self._settings().workspace, person)
+        who = membership(session, self._settings().workspace, person)
         if who is None:
             raise UnknownPersonError("Checking who you are.", "Try again in a few seconds.")
         if who.is_out:

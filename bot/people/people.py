@@ -62,7 +62,7 @@ class Membership:
 
 
 # Built once, because building it takes longer than running it.
-_STANDING = Prepared(
+_MEMBERSHIP = Prepared(
     select(
         or_(col(Person.is_guest), col(Person.is_stranger), col(Person.is_gone)).label("is_out"),
         col(GroupMember.group_id),
@@ -93,10 +93,10 @@ def known(session: Session, workspace_id: str, user_id: str) -> Person | None:
     return person if person is not None and person.refreshed_at else None
 
 
-def standing(session: Session, workspace_id: str, user_id: str) -> Membership | None:
-    """The person's standing as last read from Slack, or None if not read yet."""
+def membership(session: Session, workspace_id: str, user_id: str) -> Membership | None:
+    """The person's membership as last read from Slack, or None if not read yet."""
     asked = {"workspace": workspace_id, "user": user_id}
-    rows = _STANDING(session, asked).rows
+    rows = _MEMBERSHIP(session, asked).rows
     if not rows:
         return None
     groups = frozenset(group for _, group in rows if group is not None)

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from bot.database.database import Session
-from bot.quotas.engines.standing import Item
+from bot.quotas.engines.admission import Item
 from bot.quotas.tables import Override, OverridePhase, subject_of
 from bot.quotas.wording import UNKNOWN, change, field_of, gpus
 from bot.slack.markup import Markup, code, join, person, plain, when

@@ -49,7 +49,7 @@ class OverrideRenderer:
         found = deciding(session, self._approvals, settings, asked, channel)
         quotas = tuple(_in_hand(session, row))
         words = self._quotas.words(row.cluster)
-        standing = OverrideStatus(
+        status = OverrideStatus(
             approval=found.lines,
             buttons=found.buttons,
             effect=self._effect(session, row) if found.is_there else None,
@@ -61,7 +61,7 @@ class OverrideRenderer:
             ),
             troubles=tuple(each.trouble for each in quotas if each.trouble),
         )
-        return override_card(row, standing, settings.quotas, for_deciders=found.is_there)
+        return override_card(row, status, settings.quotas, for_deciders=found.is_there)
 
     def _effect(self, session: Session, row: Override) -> Effect | str | None:
         if row.phase != OverridePhase.ASKED:

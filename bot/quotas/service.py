@@ -97,34 +97,36 @@ class QuotaService:
         return found
 
     def request(
-        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+        self, session: Session, request: OverrideRequest, asker: Caller, now: datetime
     ) -> Override:
         """Requests an override; it is pending then. UserError says what is wrong."""
-        row = override_row(self._facts(session, wish), wish, asker, now)
-        return self._ask(session, row, "quota_override", asker, now, breaks_glass=wish.break_glass)
+        row = override_row(self._facts(session, request), request, asker, now)
+        return self._ask(
+            session, row, "quota_override", asker, now, breaks_glass=request.break_glass
+        )
 
     def set_base(
-        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+        self, session: Session, request: OverrideRequest, asker: Caller, now: datetime
     ) -> Override:
         """Requests a change of the team's base quota; it is pending then."""
-        row = base_row(self._facts(session, wish), wish, asker, now)
-        return self._ask(session, row, "quota_base", asker, now, breaks_glass=wish.break_glass)
+        row = base_row(self._facts(session, request), request, asker, now)
+        return self._ask(session, row, "quota_base", asker, now, breaks_glass=request.break_glass)
 
     def outlook(
-        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+        self, session: Session, request: OverrideRequest, asker: Caller, now: datetime
     ) -> tuple[Override, Effect | None]:
         """The override that a request would make, and what it would change if approved now.
 
         UserError says what is wrong with it. Nothing is requested.
         """
-        row = override_row(self._facts(session, wish), wish, asker, now)
+        row = override_row(self._facts(session, request), request, asker, now)
         return row, self.foresee(session, row, now)
 
     def base_outlook(
-        self, session: Session, wish: OverrideRequest, asker: Caller, now: datetime
+        self, session: Session, request: OverrideRequest, asker: Caller, now: datetime
     ) -> tuple[Override, Effect | None]:
         """Like `outlook`, for a change of the base quota."""
-        row = base_row(self._facts(session, wish), wish, asker, now)
+        row = base_row(self._facts(session, request), request, asker, now)
         return row, self.foresee(session, row, now)
 
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
@@ -197,9 +199,9 @@ class QuotaService:
         record(session, actor, "quota.take_over", (QUOTA, quota.id), facts, at=now)
         return quota
 
-    def _facts(self, session: Session, wish: OverrideRequest) -> Facts:
+    def _facts(self, session: Session, request: OverrideRequest) -> Facts:
         settings = self._settings()
-        cluster = bound(wish.team, settings.teams[wish.team], wish.cluster).cluster
+        cluster = bound(request.team, settings.teams[request.team], request.cluster).cluster
 
         def base_of(place: QuotaField) -> Decimal | None:
             quota = quota_at(session, cluster, place)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bot.cluster.resources import JOBS
 from bot.cluster.view import View
 from bot.quotas import Figures, Queue, Queues
-from bot.quotas.engines.standing import Item
+from bot.quotas.engines.admission import Item
 from bot.quotas.status import free_to_borrow
 
 ZERO = Decimal(0)

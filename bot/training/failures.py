@@ -125,18 +125,22 @@ def attempt_words(failure: Failure, count: int, most: int | None) -> str:
     return f"{who[0].upper()}{who[1:]} failed. {failure.said}"
 
 
-def is_last(failure: Failure, run: Run, fate: WorkloadStatus) -> bool:
+def is_last(failure: Failure, run: Run, status: WorkloadStatus) -> bool:
     """Whether the failed pod is not replaced."""
     if failure.place and not kind_of_run(run).root.replaces_workers:
         return True
     number = failure.number if failure.place else run.restarts
-    used_up = fate.attempts is not None and number is not None and number >= fate.attempts
-    return used_up or fate.course is not Progress.GOING
+    used_up = status.attempts is not None and number is not None and number >= status.attempts
+    return used_up or status.progress is not Progress.GOING
 
 
-def is_lost(failure: Failure, run: Run, fate: WorkloadStatus, pods: Sequence[Pod]) -> bool:
+def is_lost(failure: Failure, run: Run, status: WorkloadStatus, pods: Sequence[Pod]) -> bool:
     """Whether a run continues without one of its pods, which is not replaced."""
-    if not failure.place or fate.course is not Progress.GOING or not is_last(failure, run, fate):
+    if (
+        not failure.place
+        or status.progress is not Progress.GOING
+        or not is_last(failure, run, status)
+    ):
         return False
     there = [pod for pod in pods if _place(pod) == failure.place]
     # None are there when it comes back from its queue, to begin anew.

@@ -14,7 +14,7 @@ from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import Caller, Right, bound
 from bot.quotas import Engine
-from bot.quotas.engines.standing import Item
+from bot.quotas.engines.admission import Item
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.parameters import Reference

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.cluster.types.objects import Pod, Running, find_condition
-from bot.quotas.engines.standing import AdmissionState, Stand
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState
 from bot.training import mishaps
 from bot.training.failures import Failure, as_mishap, cause_of, failure_of
 from bot.training.kinds.status import Progress, WorkloadStatus
@@ -40,8 +40,8 @@ class State:
 
 
 def state_of(
-    fate: WorkloadStatus,
-    standing: AdmissionState | None,
+    status: WorkloadStatus,
+    admission: AdmissionState | None,
     pods: Sequence[Pod],
     cause: Failure | None = None,
 ) -> State:
@@ -50,21 +50,21 @@ def state_of(
     `cause` is the last failure of its programs, if any.
     """
     started_at = min(_starts(pods), default=None)
-    if fate.is_over:
-        failed = fate.course is Progress.FAILED
-        why = _why_failed(fate, pods, cause) if failed else FINE
+    if status.is_over:
+        failed = status.progress is Progress.FAILED
+        why = _why_failed(status, pods, cause) if failed else FINE
         return State(
             RunPhase.FAILED if failed else RunPhase.SUCCEEDED,
             reason=why.said,
             advice=why.advice,
             started_at=started_at,
-            ended_at=fate.ended_at,
+            ended_at=status.ended_at,
         )
-    if standing is not None and standing.stand is not Stand.ADMITTED:
-        return _not_admitted(standing)
-    if standing is None and (fate.is_suspended or not any(map(has_place, pods))):
+    if admission is not None and admission.phase is not AdmissionPhase.ADMITTED:
+        return _not_admitted(admission)
+    if admission is None and (status.is_suspended or not any(map(has_place, pods))):
         return State(RunPhase.PENDING)
-    return _admitted(fate, standing, pods, started_at)
+    return _admitted(status, admission, pods, started_at)
 
 
 def has_place(pod: Pod) -> bool:
@@ -115,31 +115,31 @@ def _obstacles(pod: Pod) -> Iterator[FailureReason]:
             yield mishaps.of_container(status.state.waiting)
 
 
-def _not_admitted(standing: AdmissionState) -> State:
-    quote = f" {quoted(standing.quote)}" if standing.quote else ""
-    reason = f"{standing.reason}{quote}"
-    match standing.stand:
-        case Stand.GIVEN_UP:
+def _not_admitted(admission: AdmissionState) -> State:
+    quote = f" {quoted(admission.quote)}" if admission.quote else ""
+    reason = f"{admission.reason}{quote}"
+    match admission.phase:
+        case AdmissionPhase.GIVEN_UP:
             return State(RunPhase.FAILED, reason=reason, is_unfinished=True)
-        case Stand.PREEMPTED:
-            return State(RunPhase.PREEMPTED, reason=reason, since=standing.since)
+        case AdmissionPhase.PREEMPTED:
+            return State(RunPhase.PREEMPTED, reason=reason, since=admission.since)
         case _:
             return State(RunPhase.PENDING, reason=reason)
 
 
 def _admitted(
-    fate: WorkloadStatus,
-    standing: AdmissionState | None,
+    status: WorkloadStatus,
+    admission: AdmissionState | None,
     pods: Sequence[Pod],
     started_at: datetime | None,
 ) -> State:
     running = [part for pod in pods for part in _running(pod)]
     is_ending = bool(pods) and all(map(_has_succeeded, pods))
-    if running or is_ending or fate.is_running or fate.course is Progress.FINISHING:
+    if running or is_ending or status.is_running or status.progress is Progress.FINISHING:
         latest = max((part.started_at for part in running if part.started_at), default=None)
         state = State(RunPhase.RUNNING, since=latest, started_at=started_at)
     else:
-        state = State(RunPhase.CREATING, since=standing.since if standing else None)
+        state = State(RunPhase.CREATING, since=admission.since if admission else None)
     return state.hindered(obstacle_of(pods))
 
 
@@ -157,24 +157,26 @@ def _starts(pods: Sequence[Pod]) -> Iterator[datetime]:
                 yield part.started_at
 
 
-def _why_failed(fate: WorkloadStatus, pods: Sequence[Pod], cause: Failure | None) -> FailureReason:
-    limit = fate.time_limit_seconds
-    if limit is not None and (fate.reason == "DeadlineExceeded" or _LATE in fate.message):
+def _why_failed(
+    status: WorkloadStatus, pods: Sequence[Pod], cause: Failure | None
+) -> FailureReason:
+    limit = status.time_limit_seconds
+    if limit is not None and (status.reason == "DeadlineExceeded" or _LATE in status.message):
         return mishaps.of_deadline(limit)
-    said = f"The cluster reports: {quoted(fate.message or fate.reason or 'it failed')}"
+    said = f"The cluster reports: {quoted(status.message or status.reason or 'it failed')}"
     cause = cause or cause_of(filter(None, map(failure_of, pods)))
-    if fate.is_telling and (cause is None or cause.is_plain):
-        return _as_told(fate, cause)
+    if status.is_telling and (cause is None or cause.is_plain):
+        return _as_told(status, cause)
     if cause is None:
         return FailureReason(said)
     failed = sum(pod.status.phase == "Failed" for pod in pods)
-    why = as_mishap(cause, max(fate.failed_pods, failed))
-    return why if fate.is_bare else replace(why, said=f"{why.said} {said}")
+    why = as_mishap(cause, max(status.failed_pods, failed))
+    return why if status.is_bare else replace(why, said=f"{why.said} {said}")
 
 
-def _as_told(fate: WorkloadStatus, cause: Failure | None) -> FailureReason:
+def _as_told(status: WorkloadStatus, cause: Failure | None) -> FailureReason:
     """The failure in the words of the root, which knows of it more than pods do."""
-    said = quoted(fate.message)
+    said = quoted(status.message)
     if cause is None:
         return FailureReason(said)
-    return as_mishap(replace(cause, said=said, place=""), fate.failed_pods)
+    return as_mishap(replace(cause, said=said, place=""), status.failed_pods)

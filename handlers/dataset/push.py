@@ -92,7 +92,7 @@ class PushArguments:
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
 def push(ctx: Context, asked: PushArguments) -> Reply:
     """Shows what would be pushed, with a button, or starts it."""
-    wish = PushRequest(
+    request = PushRequest(
         claim=asked.source.claim,
         snapshot=asked.source.snapshot,
         folder=asked.source.path,
@@ -105,8 +105,8 @@ def push(ctx: Context, asked: PushArguments) -> Reply:
         team=ctx.team()[0],
     )
     if asked.is_meant:
-        return begun(ctx.datasets.pushes.begin(ctx.session, ctx.caller, wish, ctx.now))
-    return offered(ctx.datasets.pushes.ask(ctx.session, ctx.caller, wish))
+        return begun(ctx.datasets.pushes.begin(ctx.session, ctx.caller, request, ctx.now))
+    return offered(ctx.datasets.pushes.ask(ctx.session, ctx.caller, request))
 
 
 def _of_wish(_ctx: Context, value: str) -> str:

@@ -121,16 +121,16 @@ def _foresee_restore(ctx: Context, _verb: Verb, asked: Restoring) -> Sequence[Ma
         offer = ctx.snapshots.reverts.offer(ctx.session, ctx.caller, row, asked.reason)
         return offered(offer, ctx.now).lines
     target = _member(ctx, asked.to) if asked.to else None
-    service, wish = ctx.snapshots.restores, _wish(asked)
-    restored = service.foresee(ctx.session, ctx.caller, row, wish, ctx.now, target)
+    service, request = ctx.snapshots.restores, _request(asked)
+    restored = service.foresee(ctx.session, ctx.caller, row, request, ctx.now, target)
     return replies.foreseen_restore(restored, is_named=asked.name is not None)
 
 
 def _foresee_clone(ctx: Context, _verb: Verb, asked: Cloning) -> Sequence[Markup]:
     ctx.team()
-    wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
+    request = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
     row = ctx.snapshots.restores.foresee_clone(
-        ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster
+        ctx.session, ctx.caller, asked.claim, request, ctx.now, asked.cluster
     )
     return replies.foreseen_restore(row, is_named=True)
 
@@ -294,8 +294,8 @@ def restore(ctx: Context, asked: Restoring) -> Reply:
         return offered(offer, ctx.now)
     row = _find(ctx, asked.snapshot)
     target = _member(ctx, asked.to) if asked.to else None
-    service, wish = ctx.snapshots.restores, _wish(asked)
-    made = service.restore(ctx.session, ctx.caller, row, wish, ctx.now, target)
+    service, request = ctx.snapshots.restores, _request(asked)
+    made = service.restore(ctx.session, ctx.caller, row, request, ctx.now, target)
     return replies.restoring(made)
 
 
@@ -331,14 +331,14 @@ def click_restore(ctx: Context, row_id: str) -> Reply:
 def clone(ctx: Context, asked: Cloning) -> Reply:
     """Answers with the PVC's name; its card shows the progress."""
     ctx.team()
-    wish = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
+    request = restoring.RestoreRequest(asked.name, asked.size_bytes, asked.storage_class)
     made = ctx.snapshots.restores.clone(
-        ctx.session, ctx.caller, asked.claim, wish, ctx.now, asked.cluster
+        ctx.session, ctx.caller, asked.claim, request, ctx.now, asked.cluster
     )
     return replies.restoring(made)
 
 
-def _wish(asked: Restoring) -> restoring.RestoreRequest:
+def _request(asked: Restoring) -> restoring.RestoreRequest:
     return restoring.RestoreRequest(
         asked.name, asked.size_bytes, asked.storage_class, asked.is_read_only
     )

@@ -35,7 +35,7 @@ from bot.training.external.listing import ExternalWorkload
 from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.pods.launchers import LAUNCHERS
-from bot.training.logs.reads import LogWish
+from bot.training.logs.reads import LogRequest
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
@@ -67,9 +67,9 @@ class LogAsked:
     follow: bool
 
     @property
-    def wish(self) -> LogWish:
+    def request(self) -> LogRequest:
         """The requested part of the log."""
-        return LogWish(self.tail, self.pod or "", self.previous, self.file)
+        return LogRequest(self.tail, self.pod or "", self.previous, self.file)
 
 
 train = Part("train")
@@ -178,15 +178,15 @@ def show(ctx: Context, run: Reference) -> Reply:
 @train.option("--follow", flag=True, help="Follow it in your direct messages for 10 minutes")
 def logs(ctx: Context, asked: LogAsked) -> Reply:
     """The log as it is now, or its saved lines."""
-    found, wish = _find(ctx, asked.run), asked.wish
+    found, request = _find(ctx, asked.run), asked.request
     if asked.follow:
-        return follow_log(ctx, found, wish)
+        return follow_log(ctx, found, request)
     if isinstance(found, Run):
-        return _log_of(ctx, found, wish)
+        return _log_of(ctx, found, request)
     cluster, reads = found.cluster, ctx.training.reads
     return Reply(
         later=lambda: Reply(
-            card=log_card(found.name, reads.external_log_tail(cluster, found, wish), wish)
+            card=log_card(found.name, reads.external_log_tail(cluster, found, request), request)
         )
     )
 
@@ -247,7 +247,7 @@ def of_run(ctx: Context, value: str) -> str:
 @train.button("train.logs", right=Right.RUN_READ, team=of_run, repeats=True)
 def click_logs(ctx: Context, run_id: str) -> Reply:
     """The log of the card's run."""
-    return _log_of(ctx, ctx.training.runs.get(ctx.session, run_id), LogWish(BUTTON_TAIL))
+    return _log_of(ctx, ctx.training.runs.get(ctx.session, run_id), LogRequest(BUTTON_TAIL))
 
 
 def _of_follow(ctx: Context, follow_id: str) -> str:
@@ -302,6 +302,8 @@ def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
     return Reply((join("Stopping ", code(stopped.reference), said, again, " starts it again."),))
 
 
-def _log_of(ctx: Context, run: Run, wish: LogWish) -> Reply:
+def _log_of(ctx: Context, run: Run, request: LogRequest) -> Reply:
     reads = ctx.training.reads
-    return Reply(later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, wish), wish)))
+    return Reply(
+        later=lambda: Reply(card=log_card(run.reference, reads.log_tail(run, request), request))
+    )

@@ -28,7 +28,7 @@ def open_session(ctx: Context, run: Reference) -> Reply:
     """Its address with the token, visible only to its owner."""
     found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
     ctx.training.sessions.refuse_opening(ctx.caller, found)
-    return _door_of(ctx, found)
+    return _access_of(ctx, found)
 
 
 @train.verb(
@@ -50,7 +50,7 @@ def click_open(ctx: Context, run_id: str) -> Reply:
     """How to open the card's session."""
     run = ctx.training.runs.get(ctx.session, run_id)
     ctx.training.sessions.refuse_opening(ctx.caller, run)
-    return _door_of(ctx, run)
+    return _access_of(ctx, run)
 
 
 @train.button("train.extend", right=Right.RUN_SUBMIT, team=of_run, anywhere=True, repeats=True)
@@ -72,6 +72,6 @@ def click_keep(ctx: Context, run_id: str) -> Reply:
     )
 
 
-def _door_of(ctx: Context, run: Run) -> Reply:
+def _access_of(ctx: Context, run: Run) -> Reply:
     reads = ctx.training.reads
-    return Reply(later=lambda: opened(run, reads.door(run)))
+    return Reply(later=lambda: opened(run, reads.access(run)))

@@ -24,10 +24,10 @@ async def ends_well(person: Person, channel: str, card: Card, name: str) -> None
 
 
 async def asks_for_gpus(
-    story: Story, person: Person, wish: str, *, title: str, receipt: Words
+    story: Story, person: Person, change: str, *, title: str, receipt: Words
 ) -> tuple[Card, Card]:
     """Asks for quota in #team-a; the cards there and in #gpu-approvals."""
-    await person.types("#team-a", f"/quota request {wish}")
+    await person.types("#team-a", f"/quota request {change}")
     await person.is_told(receipt)
     request = await story.card("#gpu-approvals", title)
     return await story.card("#team-a", title), request

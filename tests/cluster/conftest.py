@@ -38,7 +38,7 @@ from tests.cluster.api import Api
 from tests.cluster.building import kept
 from tests.cluster.control_plane import ControlPlane, running
 from tests.cluster.site import Site
-from tests.cluster.standing import standing
+from tests.cluster.state import control_plane_state
 
 HERE = Path(__file__).parent
 _TIMEOUT_SECONDS = 400
@@ -79,7 +79,7 @@ def pytest_runtest_makereport(
     report = yield
     plane = getattr(item, "funcargs", {}).get("plane")
     if report.failed and report.when != "teardown" and isinstance(plane, ControlPlane):
-        report.sections.append(("The control plane", standing(plane)))
+        report.sections.append(("The control plane", control_plane_state(plane)))
     return report
 
 

@@ -19,7 +19,7 @@ from tests.cluster.site import CLUSTER_QUEUES, FLAVORS, WORKLOADS, Site
 
 
 @dataclass(frozen=True)
-class Stand:
+class AdmissionPhase:
     """How the queues stand: GPUs by team, and whose Workloads wait."""
 
     allocated: dict[str, int]
@@ -31,7 +31,7 @@ class Notes:
     """How the queues stood whenever everything was at rest."""
 
     plane: ControlPlane
-    stands: list[Stand] = field(default_factory=list)
+    stands: list[AdmissionPhase] = field(default_factory=list)
 
     def look(self) -> None:
         """Notes how they stand now."""
@@ -39,7 +39,7 @@ class Notes:
         names = {each["metadata"]["ownerReferences"][0]["name"] for each in waits}
         known = {name for name in works() for made in names if made.startswith(f"{name}-")}
         used = {team: self._used(team) for team in QUOTAS}
-        self.stands.append(Stand(used, frozenset(known)))
+        self.stands.append(AdmissionPhase(used, frozenset(known)))
 
     def _used(self, team: str) -> int:
         queue = self.plane.api.get(CLUSTER_QUEUES, team) or {}
@@ -90,14 +90,14 @@ def test_queues_stand_as_the_guide_says(plane: ControlPlane, tmp_path: Path) -> 
     assert [each.allocated for each in notes.stands[: len(STAGES)]] == [
         dict(stage.allocated) for stage in STAGES
     ]
-    for stand, stage in zip(notes.stands, STAGES, strict=False):
-        _assert_waits(stand, stage)
+    for phase, stage in zip(notes.stands, STAGES, strict=False):
+        _assert_waits(phase, stage)
 
 
-def _assert_waits(stand: Stand, stage: Stage) -> None:
+def _assert_waits(phase: AdmissionPhase, stage: Stage) -> None:
     undecided = {name for pair in stage.either for name in pair}
-    assert stand.waits - undecided == set(stage.waits), stage.section
-    assert all(len(stand.waits & set(pair)) == 1 for pair in stage.either), stage.section
+    assert phase.waits - undecided == set(stage.waits), stage.section
+    assert all(len(phase.waits & set(pair)) == 1 for pair in stage.either), stage.section
 
 
 async def _played(plane: ControlPlane, out: Path, notes: Notes) -> None:

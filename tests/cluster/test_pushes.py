@@ -84,12 +84,12 @@ class Rig:
         kinds: tuple[Any, ...] = (PVCS, VOLUMES, STORAGE_CLASSES, SNAPSHOTS, SNAPSHOT_CLASSES)
         for resource in kinds:
             self.cluster.view.store(resource).replace(self.cluster.list(resource))
-        wish = PushRequest(claim, "/", "s3://lake/run-7/", snapshot=snapshot)
+        options = PushRequest(claim, "/", "s3://lake/run-7/", snapshot=snapshot)
         by = Caller(workspace_id="T0QM", person=ALICE, channel=TEAM_A, place=ChannelPlace.TEAM,
                     team="team-a", roles=frozenset())  # fmt: skip
 
         def work(session: Session) -> str:
-            return self.service.begin(session, by, wish, self.clock.now()).id
+            return self.service.begin(session, by, options, self.clock.now()).id
 
         return self.database.transaction(work)
 

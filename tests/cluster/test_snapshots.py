@@ -77,11 +77,11 @@ class Rig:
 
     def restore(self, row_id: str) -> str:
         self.look()
-        wish, now = service.RestoreRequest("again"), self.clock.now()
+        options, now = service.RestoreRequest("again"), self.clock.now()
 
         def work(session: Session) -> str:
             row = session.get_one(Snapshot, row_id)
-            return self.restores.restore(session, caller(), row, wish, now).id
+            return self.restores.restore(session, caller(), row, options, now).id
 
         return self.database.transaction(work)
 

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from bot.database import schema
-from bot.training.kinds.interactive import door_name
+from bot.training.kinds.interactive import service_name
 from bot.training.tables import Run, RunPhase
 from tests.handlers.command_client import (
     ALICE,
@@ -37,7 +37,7 @@ def run(client: CommandClient, served: Served) -> Run:
     found = newest(client)
     labels = {"quartermaster.dev/run": found.id, "quartermaster.dev/installation": installation}
     secret = {
-        "metadata": {"name": door_name(found), "labels": labels},
+        "metadata": {"name": service_name(found), "labels": labels},
         "stringData": {"token": TOKEN},
     }
     served.cluster.create("secrets", secret, "team-a")

@@ -98,10 +98,10 @@ def _submissions() -> Iterator[State]:
 
 
 def _of_quotas() -> Iterator[State]:
-    wish = {"amount": "+8", "length": "3d", "reason": "CVPR deadline"}
-    yield form("form-quota-request-filled", "/quota request", wish)
-    yield form("form-quota-request-refused", "/quota request", wish | {"donor": "team-a"})
-    yield refused("form-quota-request-errors", "/quota request", wish | {"amount": "lots"})
+    options = {"amount": "+8", "length": "3d", "reason": "CVPR deadline"}
+    yield form("form-quota-request-filled", "/quota request", options)
+    yield form("form-quota-request-refused", "/quota request", options | {"donor": "team-a"})
+    yield refused("form-quota-request-errors", "/quota request", options | {"amount": "lots"})
     base = {"amount": "+4", "team": "team-a"}
     yield form("form-quota-set-filled", "/quota set --team team-a", base)
 

@@ -102,7 +102,7 @@ class CacheService:
         self,
         session: Session,
         caller: Caller,
-        wish: CacheRequest,
+        request: CacheRequest,
         now: datetime,
         besides: Sequence[CachePlan] = (),
     ) -> CacheOffer | CacheFound:
@@ -110,51 +110,51 @@ class CacheService:
 
         `besides` are caches that are created at the same time, which reduces the free space.
         """
-        asked = self._asked(session, caller, wish)
+        asked = self._asked(session, caller, request)
         if asked.there is None:
-            return self._offer(session, caller, wish, asked, now, besides)
-        told = Keeping(asked.keep_seconds, is_told=wish.keep is not None)
-        if wish.is_boosted:
+            return self._offer(session, caller, request, asked, now, besides)
+        told = Keeping(asked.keep_seconds, is_told=request.keep is not None)
+        if request.is_boosted:
             self._boosts().join(session, caller, asked.there, now)
         return self._join(session, caller, asked.there, asked.teams, told, now)
 
     def foresee(
-        self, session: Session, caller: Caller, wish: CacheRequest, now: datetime
+        self, session: Session, caller: Caller, request: CacheRequest, now: datetime
     ) -> CacheOffer | Cache:
         """What a cache would cost, or the cache that exists; this does not count as use."""
-        asked = self._asked(session, caller, wish)
+        asked = self._asked(session, caller, request)
         if asked.there is None:
-            return self._offer(session, caller, wish, asked, now)
+            return self._offer(session, caller, request, asked, now)
         _refuse_evicted(session, asked.there)
         return asked.there
 
-    def _asked(self, session: Session, caller: Caller, wish: CacheRequest) -> _Asked:
+    def _asked(self, session: Session, caller: Caller, request: CacheRequest) -> _Asked:
         """What a request names, and the cache that there is of it."""
         own = caller.team or ""
-        dataset, version = self._version(session, own, wish.reference)
-        is_usual = wish.keep is None
-        keep = keep_seconds(self._settings(), dataset, own) if is_usual else wish.keep_seconds
-        there = self._there(session, version, wish.storage_class)
-        return _Asked(version, self._teams(dataset, own, wish.teams), keep, there)
+        dataset, version = self._version(session, own, request.reference)
+        is_usual = request.keep is None
+        keep = keep_seconds(self._settings(), dataset, own) if is_usual else request.keep_seconds
+        there = self._there(session, version, request.storage_class)
+        return _Asked(version, self._teams(dataset, own, request.teams), keep, there)
 
     def _offer(
         self,
         session: Session,
         caller: Caller,
-        wish: CacheRequest,
+        request: CacheRequest,
         asked: _Asked,
         now: datetime,
         besides: Sequence[CachePlan] = (),
     ) -> CacheOffer:
         version, teams, keep = asked.version, asked.teams, asked.keep_seconds
-        chosen = self._classes.chosen(wish.storage_class)
+        chosen = self._classes.chosen(request.storage_class)
         refuse_unfit(version)
-        layout = self._classes.layout(wish.layout)
-        size = self._size(session, version, chosen, wish)
+        layout = self._classes.layout(request.layout)
+        size = self._size(session, version, chosen, request)
         plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout)
         estimate = without(self._estimate(session, version, plan, now), besides)
         refuse_crowded(estimate, self._format_command("dataset usage"))
-        if not wish.is_boosted:
+        if not request.is_boosted:
             return CacheOffer(plan, estimate)
         boost = self._boosts().offered(session, plan, now)
         growth = boost.plan.growth_bytes
@@ -233,11 +233,11 @@ class CacheService:
         bounds.insist(bounds.of_version(session, self._settings(), version))
         return dataset, version
 
-    def _size(self, session: Session, version: Version, name: str, wish: CacheRequest) -> int:
+    def _size(self, session: Session, version: Version, name: str, request: CacheRequest) -> int:
         """Bytes that the cache takes; UserError if FSx cannot import the version."""
         if self._import(session, version, name) is None:
-            return volume_bytes(version, wish.size, self._classes.settings(name))
-        planning.refuse_options(name, wish.size, wish.layout)
+            return volume_bytes(version, request.size, self._classes.settings(name))
+        planning.refuse_options(name, request.size, request.layout)
         return planning.space(version)
 
     def _import(self, session: Session, version: Version, name: str) -> Import | None:

@@ -127,7 +127,7 @@ def take(
     ]
 
 
-def standing(session: Session, cache_id: str, claim: str) -> DataReadiness:
+def readiness(session: Session, cache_id: str, claim: str) -> DataReadiness:
     """How far a cache is for those who mount this PVC of it."""
     cache = caching.by_id(session, cache_id)
     if cache is None:

@@ -23,7 +23,7 @@ def begun(fsx: Fsx, imported: Import, kind: TaskKind, installation: str) -> Task
     return fsx.begin(NewTask(kind, imported.file_system, path, token, tags))
 
 
-def standing(task: Task) -> str:
+def progress(task: Task) -> str:
     """How far a task is, as the end of a sentence."""
     count = f"{task.succeeded:,} of {files(task.total)}" if task.total else "no files yet"
     return f"{task.id} is {task.lifecycle}, {count}"

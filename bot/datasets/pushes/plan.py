@@ -35,9 +35,9 @@ _DECODER = msgspec.json.Decoder(PushRequest)
 _LONGEST = 1900
 
 
-def written(wish: PushRequest) -> str:
+def written(request: PushRequest) -> str:
     """The request as the value of a button; UsageError if it is too long for Slack."""
-    text = msgspec.json.encode(wish).decode()
+    text = msgspec.json.encode(request).decode()
     if len(text) > _LONGEST:
         raise UsageError("The command is too long for a button.", "Shorten the note or the paths.")
     return text

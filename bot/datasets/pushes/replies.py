@@ -15,23 +15,23 @@ CONFIRM = "dataset.push"
 
 def offered(offer: PushOffer) -> Reply:
     """What would be pushed, with the button that starts it."""
-    wish, volume = offer.wish, offer.volume
+    request, volume = offer.request, offer.volume
     facts: list[tuple[str, Markup]] = [
-        ("From", code(wish.source)),
+        ("From", code(request.source)),
         *_snapshot(volume),
         ("Volume", plain(f"{capacity(volume.capacity_bytes)} on {volume.storage_class}; the push"
                          " first measures the folder")),
-        ("To", code(wish.target)),
+        ("To", code(request.target)),
         ("Store", code(offer.store)),
         ("Existing objects", plain(_there(offer))),
         ("Recorded as", plain(_becomes(offer))),
     ]  # fmt: skip
     card = Card(
-        title=f"Push {wish.source}?",
+        title=f"Push {request.source}?",
         lines=(plain("Nothing has been copied yet. This is what the push does:"),),
         facts=tuple(facts),
     )
-    return Reply(card=card, buttons=(Button(CONFIRM, "Push it", written(wish), "primary"),))
+    return Reply(card=card, buttons=(Button(CONFIRM, "Push it", written(request), "primary"),))
 
 
 def begun(push: Push) -> Reply:
@@ -53,7 +53,7 @@ def _snapshot(volume: PushVolume) -> Iterator[tuple[str, Markup]]:
 
 
 def _there(offer: PushOffer) -> str:
-    if not offer.wish.is_overwriting:
+    if not offer.request.is_overwriting:
         return "stay; if one has different content, the push fails and names it"
     lost = ""
     if offer.versions:
@@ -65,6 +65,6 @@ def _there(offer: PushOffer) -> str:
 def _becomes(offer: PushOffer) -> str:
     if not offer.dataset:
         return "no version: the target is not a dataset; --as NAME makes it one"
-    name = offer.wish.version or "(next free name)"
+    name = offer.request.version or "(next free name)"
     whose = "new dataset" if offer.is_new else "dataset"
     return f"version {name} of the {whose} {offer.dataset}"

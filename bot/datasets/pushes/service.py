@@ -40,7 +40,7 @@ class PushOffer:
     number of versions it has now.
     """
 
-    wish: PushRequest
+    request: PushRequest
     store: str
     volume: PushVolume
     dataset: str = ""
@@ -64,13 +64,13 @@ class PushService:
         self._clusters = clusters
         self._datasets = DatasetService(settings, format_command)
 
-    def ask(self, session: Session, caller: Caller, wish: PushRequest) -> PushOffer:
+    def ask(self, session: Session, caller: Caller, request: PushRequest) -> PushOffer:
         """What would be pushed; UserError if it cannot be."""
         datasets, team = self._datasets.set_up(), caller.team or ""
-        use = StoreUse(team, wish.store or "", wish.target, is_writing=True)
+        use = StoreUse(team, request.store or "", request.target, is_writing=True)
         store = self._datasets.store_of(use)
-        self._refuse_pushed(session, wish.target)
-        at_target = self._at_target(session, team, store, wish)
+        self._refuse_pushed(session, request.target)
+        at_target = self._at_target(session, team, store, request)
         theirs = self._settings().teams[team]
         if datasets.cluster not in theirs.reach:
             raise ConflictError(
@@ -78,18 +78,20 @@ class PushService:
                 f"The PVCs of {team} are in: {', '.join(theirs.reach)}.",
             )
         cluster = self._clusters[datasets.cluster]
-        look, name = (restorable, wish.snapshot) if wish.snapshot else (found, wish.claim)
+        look, name = (restorable, request.snapshot) if request.snapshot else (found, request.claim)
         volume = look(cluster, datasets, Owner(team, theirs.namespace), name)
         place = ClaimPlace(cluster.name, theirs.namespace, volume.claim)
         refuse_stale(session, place, "pushed")
         if at_target is None:
-            return PushOffer(wish, store, volume, wish.dataset or "", is_new=bool(wish.dataset))
+            return PushOffer(
+                request, store, volume, request.dataset or "", is_new=bool(request.dataset)
+            )
         versions = len(finding.versions(session, at_target.id))
-        return PushOffer(wish, store, volume, at_target.name, versions=versions)
+        return PushOffer(request, store, volume, at_target.name, versions=versions)
 
-    def begin(self, session: Session, caller: Caller, wish: PushRequest, now: datetime) -> Push:
+    def begin(self, session: Session, caller: Caller, request: PushRequest, now: datetime) -> Push:
         """Starts the push of a folder."""
-        offer = self.ask(session, caller, wish)
+        offer = self.ask(session, caller, request)
         push = self._row(caller, offer, now)
         session.add(push)
         session.flush()
@@ -148,14 +150,14 @@ class PushService:
             )
 
     def _at_target(
-        self, session: Session, team: str, store: str, wish: PushRequest
+        self, session: Session, team: str, store: str, request: PushRequest
     ) -> Dataset | None:
         """The team's dataset at the target, if any; UserError if the request does not fit it."""
-        exact = self._refuse_foreign(session, team, store, wish.target)
-        named = finding.present(session, wish.dataset) if wish.dataset else None
-        if wish.dataset and named is None and exact is not None:
+        exact = self._refuse_foreign(session, team, store, request.target)
+        named = finding.present(session, request.dataset) if request.dataset else None
+        if request.dataset and named is None and exact is not None:
             raise ConflictError(
-                f"{wish.target} is already the dataset {exact.name}.",
+                f"{request.target} is already the dataset {exact.name}.",
                 f"Omit --as, or use --as {exact.name}.",
             )
         if named is not None and (exact is None or named.id != exact.id):
@@ -164,13 +166,13 @@ class PushService:
                 f"The name {named.name} is taken by another dataset{where}.",
                 "Choose another name, or push to the source of that dataset.",
             )
-        if not wish.dataset and exact is None and (wish.version or wish.note):
+        if not request.dataset and exact is None and (request.version or request.note):
             raise UsageError(
-                f"{wish.target} is not a dataset of {team}, so no version is recorded.",
+                f"{request.target} is not a dataset of {team}, so no version is recorded.",
                 "Name the dataset that it becomes, for example --as chest-xray.",
             )
         if exact is not None:
-            self._refuse_version(session, exact, wish.version)
+            self._refuse_version(session, exact, request.version)
         return exact
 
     def _refuse_foreign(
@@ -204,7 +206,7 @@ class PushService:
             )
 
     def _row(self, caller: Caller, offer: PushOffer, now: datetime) -> Push:
-        datasets, wish, push_id = self._datasets.set_up(), offer.wish, new_id()
+        datasets, request, push_id = self._datasets.set_up(), offer.request, new_id()
         team = caller.team or ""
         return Push(
             id=push_id,
@@ -219,18 +221,18 @@ class PushService:
             claim_uid=offer.volume.uid,
             storage_class=offer.volume.storage_class,
             capacity_bytes=offer.volume.capacity_bytes,
-            snapshot=wish.snapshot,
+            snapshot=request.snapshot,
             snapshot_uid=offer.volume.snapshot_uid,
             snapshot_at=offer.volume.at,
-            folder=wish.folder,
+            folder=request.folder,
             store=offer.store,
-            target=wish.target,
-            is_overwriting=wish.is_overwriting,
+            target=request.target,
+            is_overwriting=request.is_overwriting,
             dataset=offer.dataset,
-            version=wish.version,
-            note=wish.note,
-            share_id="" if wish.snapshot else new_id(),
-            job_name=job_name(f"push-{wish.claim or wish.snapshot}", push_id),
+            version=request.version,
+            note=request.note,
+            share_id="" if request.snapshot else new_id(),
+            job_name=job_name(f"push-{request.claim or request.snapshot}", push_id),
             asked_at=now,
             since=now,
         )

@@ -64,7 +64,7 @@ class Task:
 
     key: str
     stored: Entry | None
-    tried: bool = False
+    is_retry: bool = False
 
 
 @dataclass
@@ -200,8 +200,8 @@ class _Pusher:
     def do(self, task: Task) -> None:
         """Uploads a file, unless the store has it."""
         # If an answer was lost, the object may exist.
-        stored = self._stored(task.key) if task.tried else task.stored
-        task.tried = True
+        stored = self._stored(task.key) if task.is_retry else task.stored
+        task.is_retry = True
         with self._order.tree.opened(task.key) as file:
             size = os.fstat(file).st_size
             if stored and self._is_kept(stored, file, size):

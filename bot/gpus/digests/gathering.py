@@ -79,22 +79,22 @@ class Gathering:
         self._settings = settings
         self._caches = caches
 
-    def figures(self, session: Session, wish: DigestScope, now: datetime) -> Figures:
+    def figures(self, session: Session, scope: DigestScope, now: datetime) -> Figures:
         """The figures of that time, as far as they are known now."""
         settings = self._settings()
-        teams = frozenset([wish.team] if wish.team else settings.teams)
-        day = _day_after(wish)
-        found = use(session, wish.window)
-        mine = found.of_team(wish.team) if wish.team else found
-        runs = daily(session, teams, wish.window.begun, wish.window.ended, now)
-        has = wish.sections.__contains__
+        teams = frozenset([scope.team] if scope.team else settings.teams)
+        day = _day_after(scope)
+        found = use(session, scope.window)
+        mine = found.of_team(scope.team) if scope.team else found
+        runs = daily(session, teams, scope.window.begun, scope.window.ended, now)
+        has = scope.sections.__contains__
         return Figures(
-            is_whole=wish.period == Period.WEEK,
+            is_whole=scope.period == Period.WEEK,
             capacity=_float(found.capacity_gpu_hours),
             gpus=gpus_on_average(found),
             share=_share(found),
-            before=_share(use(session, _before(wish, _DAYS[wish.period]))),
-            mean=_share(use(session, _before(wish, _DAYS[Period.WEEK]))),
+            before=_share(use(session, _before(scope, _DAYS[scope.period]))),
+            mean=_share(use(session, _before(scope, _DAYS[Period.WEEK]))),
             sampled=_sampled(found, settings),
             known=mine.held.known,
             quoted=mine.quotas_known if has("teams") else None,
@@ -107,12 +107,12 @@ class Gathering:
             queue=_queue(runs) if has("queue") else None,
             preemptions=runs.preemptions if has("failures") else (),
             failures=runs.failures if has("failures") else (),
-            hardware=hardware(session, wish.window) if has("hardware") and not wish.team else (),
-            overrides=_overrides(session, wish, teams) if has("overrides") else (),
-            caches=self._kept(session, wish.team, now) if has("caches") else None,
-            raised=self._raised(session, wish, teams) if has("anf") else (),
-            days=day_figures(session, day, wish.time_zone, teams) if has("days") else None,
-            hours=hour_figures(session, day, wish.time_zone) if has("hours") else None,
+            hardware=hardware(session, scope.window) if has("hardware") and not scope.team else (),
+            overrides=_overrides(session, scope, teams) if has("overrides") else (),
+            caches=self._kept(session, scope.team, now) if has("caches") else None,
+            raised=self._raised(session, scope, teams) if has("anf") else (),
+            days=day_figures(session, day, scope.time_zone, teams) if has("days") else None,
+            hours=hour_figures(session, day, scope.time_zone) if has("hours") else None,
         )
 
     def _idle(
@@ -156,10 +156,10 @@ class Gathering:
         return name_of(session, self._settings().workspace, person)
 
     def _raised(
-        self, session: Session, wish: DigestScope, teams: frozenset[str]
+        self, session: Session, scope: DigestScope, teams: frozenset[str]
     ) -> tuple[Raised, ...]:
         """Volumes whose level or throughput is raised, or was raised during that time."""
-        rows = raises_during(session, teams, wish.window.begun, wish.window.ended)
+        rows = raises_during(session, teams, scope.window.begun, scope.window.ended)
         return tuple(
             Raised(
                 what=row.what,
@@ -291,8 +291,8 @@ def _queue(runs: Daily) -> Queue:
     )
 
 
-def _overrides(session: Session, wish: DigestScope, teams: frozenset[str]) -> tuple[Changed, ...]:
-    rows = overrides_during(session, teams, wish.window.begun, wish.window.ended)
+def _overrides(session: Session, scope: DigestScope, teams: frozenset[str]) -> tuple[Changed, ...]:
+    rows = overrides_during(session, teams, scope.window.begun, scope.window.ended)
     return tuple(
         Changed(title(row), row.reason, None if row.ended_at else row.ends_at, row.ended_at)
         for row in rows[:_MOST_OVERRIDES]
@@ -306,15 +306,15 @@ def _since(parts: Iterable[SeriesUsage]) -> datetime | None:
     return max(known) if known and len(known) == len(moments) else None
 
 
-def _day_after(wish: DigestScope) -> date:
+def _day_after(scope: DigestScope) -> date:
     """The date after the last day of the digest, which may not have ended yet."""
-    last = wish.window.ended - timedelta(microseconds=1)
-    return local_date(last, wish.time_zone) + timedelta(days=1)
+    last = scope.window.ended - timedelta(microseconds=1)
+    return local_date(last, scope.time_zone) + timedelta(days=1)
 
 
-def _before(wish: DigestScope, count: int) -> Window:
+def _before(scope: DigestScope, count: int) -> Window:
     """The window of `count` days before the digest's own."""
-    return days_until(local_date(wish.window.begun, wish.time_zone), count, wish.time_zone)
+    return days_until(local_date(scope.window.begun, scope.time_zone), count, scope.time_zone)
 
 
 def _float(value: Decimal | None) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from bot.cluster.resources import Resource
 from bot.cluster.types.objects import ClusterObject
 from bot.cluster.view import View
+from bot.quotas.engines.admission import AdmissionState, Cause, Item
 from bot.quotas.engines.quota import Observed, QuotaAnnotation, QuotaField, QuotaTarget
-from bot.quotas.engines.standing import AdmissionState, Cause, Item
 
 ZERO = Decimal(0)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -150,8 +150,8 @@ class Queues(Protocol):
         """Whether the cluster is known not to serve the engine."""
         ...
 
-    def behind(self, namespace: str, door: str) -> Queue | None:
-        """The queue that runs enter by naming `door`, None if not found."""
+    def behind(self, namespace: str, queue_name: str) -> Queue | None:
+        """The queue that runs enter by naming `queue_name`, None if not found."""
         ...
 
     def named(self, queue: str) -> Queue | None:
@@ -174,10 +174,10 @@ class Queues(Protocol):
         """What holds quota of a queue."""
         ...
 
-    def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
+    def within(self, namespace: str, queue_name: str, besides: frozenset[str]) -> Sequence[Item]:
         """The unfinished work in a team's queue, except what these uids own.
 
-        `door` is the queue as runs name it.
+        `queue_name` is the queue as runs name it.
         """
         ...
 
@@ -283,11 +283,11 @@ class Runs(Protocol):
         """The sentence that a run cannot have more or fewer pods while it runs, or nothing."""
         ...
 
-    def standing(self, root: ClusterObject) -> AdmissionState | None:
+    def admission(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object in the view, None if the engine has not reported one."""
         ...
 
-    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
+    def live_admission(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster: None proves that the engine does not manage it."""
         ...
 

@@ -44,7 +44,7 @@ class OverrideStatus:
 
 
 def override_card(
-    row: Override, standing: OverrideStatus, settings: Quotas, *, for_deciders: bool
+    row: Override, status: OverrideStatus, settings: Quotas, *, for_deciders: bool
 ) -> Card:
     """The card of an override; approvers see its effect and the buttons too."""
     state, tone = _STATES[OverridePhase(row.phase)]
@@ -52,15 +52,15 @@ def override_card(
     return Card(
         title=title(row),
         state=state,
-        tone=Tone.WARNING if row.trouble or standing.conflicts or standing.troubles else tone,
+        tone=Tone.WARNING if row.trouble or status.conflicts or status.troubles else tone,
         lines=(
-            *standing.approval,
-            *((_called(standing.deciders),) if standing.deciders else ()),
-            *_in_the_way(row, standing),
-            *(_weighed(row, standing, settings) if weighs else ()),
+            *status.approval,
+            *((_called(status.deciders),) if status.deciders else ()),
+            *_in_the_way(row, status),
+            *(_weighed(row, status, settings) if weighs else ()),
         ),
-        facts=tuple(_facts(row, standing.asker)),
-        buttons=(*standing.buttons, *_conflict_buttons(standing)) if for_deciders else (),
+        facts=tuple(_facts(row, status.asker)),
+        buttons=(*status.buttons, *_conflict_buttons(status)) if for_deciders else (),
         footer=(join("Override ", code(number(row))),),
     )
 
@@ -102,18 +102,18 @@ def _facts(row: Override, asker: str) -> Iterator[tuple[str, Markup]]:
         yield "Revoked by", person(row.revoked_by)
 
 
-def _in_the_way(row: Override, standing: OverrideStatus) -> Iterator[Markup]:
-    for conflict in standing.conflicts:
+def _in_the_way(row: Override, status: OverrideStatus) -> Iterator[Markup]:
+    for conflict in status.conflicts:
         yield join("*Stopped*: ", plain(conflict.quota.stopped_because))
-    for trouble in (row.trouble, *standing.troubles):
+    for trouble in (row.trouble, *status.troubles):
         if trouble:
             yield join("*Late*: ", plain(trouble), " Retrying.")
     if row.phase == OverridePhase.FAILED and row.note:
         yield plain(row.note)
 
 
-def _conflict_buttons(standing: OverrideStatus) -> Iterator[Button]:
-    for conflict in standing.conflicts:
+def _conflict_buttons(status: OverrideStatus) -> Iterator[Button]:
+    for conflict in status.conflicts:
         quota = conflict.quota
         if quota.external_value is None:
             continue
@@ -133,8 +133,8 @@ def _conflict_buttons(standing: OverrideStatus) -> Iterator[Button]:
         yield Button("quota.rewrite", "Restore the expected value", value, "danger")
 
 
-def _weighed(row: Override, standing: OverrideStatus, settings: Quotas) -> Iterator[Markup]:
-    effect = standing.effect
+def _weighed(row: Override, status: OverrideStatus, settings: Quotas) -> Iterator[Markup]:
+    effect = status.effect
     if effect is None:
         yield plain("The effect is unknown: its queues have not been read yet.")
     elif isinstance(effect, str):
@@ -149,9 +149,9 @@ def _weighed(row: Override, standing: OverrideStatus, settings: Quotas) -> Itera
             yield plain(f"Other queues borrow now, and these GPUs can be reclaimed: {names}.")
         yield from _waiting(row, effect.prospects)
     if row.mode != Mode.BASE:
-        yield plain(_end(settings, standing.after_end))
+        yield plain(_end(settings, status.after_end))
     elif isinstance(effect, Effect) and effect.taker[1].nominal < effect.taker[0].nominal:
-        yield plain(f"When the quota is lowered, {standing.after_end}")
+        yield plain(f"When the quota is lowered, {status.after_end}")
 
 
 def _sum(row: Override, effect: Effect) -> str:

@@ -13,10 +13,10 @@ from bot.approvals.context import ApprovalContext
 from bot.database.database import Session
 from bot.errors import ConflictError
 from bot.quotas import notices
+from bot.quotas.engines.admission import Item
 from bot.quotas.engines.engine import ZERO
 from bot.quotas.engines.quota import BORROWING
 from bot.quotas.engines.registry import Engines
-from bot.quotas.engines.standing import Item
 from bot.quotas.managed.controller import engine_of
 from bot.quotas.overrides.beginning import (
     QuotaReading,

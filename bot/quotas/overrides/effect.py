@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 
+from bot.quotas.engines.admission import Item
 from bot.quotas.engines.cohorts import available
 from bot.quotas.engines.engine import LATEST, ZERO, Figures, Queues
-from bot.quotas.engines.standing import Item
 from bot.quotas.tables import Mode, Override
 
 _MOST_SHOWN = 5

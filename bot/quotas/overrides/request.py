@@ -43,40 +43,40 @@ class Facts:
     base_of: Callable[[QuotaField], Decimal | None]
 
 
-def override_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
+def override_row(facts: Facts, request: OverrideRequest, asker: Caller, now: datetime) -> Override:
     """The requested override; UserError if it is not possible."""
-    mode = _mode(facts.settings, wish)
-    target = _target(facts, wish)
+    mode = _mode(facts.settings, request)
+    target = _target(facts, request)
     before = _before(facts, target, mode)
-    delta = wish.amount.value - (Decimal(0) if wish.amount.relative else before)
-    length = _length(facts.settings, wish)
-    _refuse_senseless(target, before, delta, wish, mode)
-    row = _row(facts, target, wish, asker, now)
+    delta = request.amount.value - (Decimal(0) if request.amount.relative else before)
+    length = _length(facts.settings, request)
+    _refuse_senseless(target, before, delta, request, mode)
+    row = _row(facts, target, request, asker, now)
     row.mode, row.amount, row.shown_from = mode, delta, Decimal(before)
     row.duration_seconds = int(length.total_seconds())
-    if wish.donor is not None:
-        row.donor_team = wish.donor
-        row.donor_queue = _donor_queue(facts, wish, target, delta)
+    if request.donor is not None:
+        row.donor_team = request.donor
+        row.donor_queue = _donor_queue(facts, request, target, delta)
     return row
 
 
-def base_row(facts: Facts, wish: OverrideRequest, asker: Caller, now: datetime) -> Override:
+def base_row(facts: Facts, request: OverrideRequest, asker: Caller, now: datetime) -> Override:
     """The requested change of a team's base quota; UserError if it is not possible."""
-    target = _target(facts, wish)
-    row = _row(facts, target, wish, asker, now)
+    target = _target(facts, request)
+    row = _row(facts, target, request, asker, now)
     known = facts.base_of(QuotaField(row.queue, row.flavor, row.resource, NOMINAL))
     before = _base(facts, target) if known is None else known
-    total = wish.amount.value + (before if wish.amount.relative else Decimal(0))
-    _refuse_senseless(target, before, total - before, wish, Mode.BASE)
+    total = request.amount.value + (before if request.amount.relative else Decimal(0))
+    _refuse_senseless(target, before, total - before, request, Mode.BASE)
     row.mode, row.amount, row.shown_from = Mode.BASE, total, before
     return row
 
 
-def _mode(settings: Settings, wish: OverrideRequest) -> Mode:
-    if wish.donor is not None:
+def _mode(settings: Settings, request: OverrideRequest) -> Mode:
+    if request.donor is not None:
         return Mode.TRANSFER
     if settings.quotas.override is OverrideMode.TRANSFER:
-        others = ", ".join(name for name in settings.teams if name != wish.team)
+        others = ", ".join(name for name in settings.teams if name != request.team)
         raise UsageError(
             "Here, quota is lent from team to team, so a lending team is required.",
             f"Add `--from` with one of: {others}.",
@@ -84,9 +84,9 @@ def _mode(settings: Settings, wish: OverrideRequest) -> Mode:
     return Mode(settings.quotas.override)
 
 
-def _length(settings: Settings, wish: OverrideRequest) -> timedelta:
+def _length(settings: Settings, request: OverrideRequest) -> timedelta:
     longest = settings.quotas.longest
-    length = wish.length or longest
+    length = request.length or longest
     if length > longest:
         raise LimitError(
             f"An override lasts at most {format_duration(longest)}, not {format_duration(length)}.",
@@ -95,8 +95,8 @@ def _length(settings: Settings, wish: OverrideRequest) -> timedelta:
     return length
 
 
-def _target(facts: Facts, wish: OverrideRequest) -> Figures:
-    queue = _queue(facts, wish.team)
+def _target(facts: Facts, request: OverrideRequest) -> Figures:
+    queue = _queue(facts, request.team)
     flavors = {each.flavor: each for each in queue.figures}
     if not flavors:
         raise ConflictError(
@@ -104,14 +104,14 @@ def _target(facts: Facts, wish: OverrideRequest) -> Figures:
             "Ask a platform admin to add one in the cluster.",
         )
     names = ", ".join(flavors)
-    if wish.gpu_type is None and len(flavors) > 1:
+    if request.gpu_type is None and len(flavors) > 1:
         raise UsageError(
-            f"{wish.team} has {len(flavors)} GPU types.", f"Add `--type` with one of: {names}."
+            f"{request.team} has {len(flavors)} GPU types.", f"Add `--type` with one of: {names}."
         )
-    flavor = wish.gpu_type or next(iter(flavors))
+    flavor = request.gpu_type or next(iter(flavors))
     if flavor not in flavors:
         raise NotFoundError(
-            f"{wish.team} has no GPU type {flavor} in cluster {facts.cluster}.",
+            f"{request.team} has no GPU type {flavor} in cluster {facts.cluster}.",
             f"It has: {names}.",
         )
     return flavors[flavor]
@@ -168,19 +168,19 @@ def _base(facts: Facts, target: Figures) -> Decimal:
 
 
 def _refuse_senseless(
-    target: Figures, before: Decimal, delta: Decimal, wish: OverrideRequest, mode: Mode
+    target: Figures, before: Decimal, delta: Decimal, request: OverrideRequest, mode: Mode
 ) -> None:
     after, is_limit = before + delta, mode is Mode.BORROWING_LIMIT
     if not delta:
         has = "can already borrow up to" if is_limit else "already has"
         raise ConflictError(
-            f"{wish.team} {has} {gpus(before)} of {target.flavor}.",
+            f"{request.team} {has} {gpus(before)} of {target.flavor}.",
             "Nothing would change.",
         )
     if after < 0:
         has, less = ("can borrow up to", "borrow") if is_limit else ("has", "have")
         raise LimitError(
-            f"{wish.team} {has} {gpus(before)} of {target.flavor}, so it cannot {less}"
+            f"{request.team} {has} {gpus(before)} of {target.flavor}, so it cannot {less}"
             f" {gpus(-delta)} fewer.",
             f"The maximum is {figure(before)}.",
         )
@@ -191,14 +191,14 @@ def _refuse_senseless(
         )
 
 
-def _donor_queue(facts: Facts, wish: OverrideRequest, target: Figures, delta: Decimal) -> str:
-    donor, teams = wish.donor or "", facts.settings.teams
-    if donor not in teams or donor == wish.team:
-        others = ", ".join(name for name in teams if name != wish.team)
+def _donor_queue(facts: Facts, request: OverrideRequest, target: Figures, delta: Decimal) -> str:
+    donor, teams = request.donor or "", facts.settings.teams
+    if donor not in teams or donor == request.team:
+        others = ", ".join(name for name in teams if name != request.team)
         raise UsageError(f"`--from {donor}` is not another team.", f"Use one of: {others}.")
     if facts.cluster not in teams[donor].reach:
         raise ConflictError(
-            f"{donor} is in cluster {', '.join(teams[donor].reach)}, {wish.team} in "
+            f"{donor} is in cluster {', '.join(teams[donor].reach)}, {request.team} in "
             f"{facts.cluster}.",
             "Only teams in the same cluster can lend to each other.",
         )
@@ -214,19 +214,19 @@ def _donor_queue(facts: Facts, wish: OverrideRequest, target: Figures, delta: De
 
 
 def _row(
-    facts: Facts, target: Figures, wish: OverrideRequest, asker: Caller, now: datetime
+    facts: Facts, target: Figures, request: OverrideRequest, asker: Caller, now: datetime
 ) -> Override:
     return Override(
         workspace_id=asker.workspace_id,
         cluster=facts.cluster,
-        team=wish.team,
+        team=request.team,
         queue=target.queue,
         flavor=target.flavor,
         resource=facts.queues.resource,
         mode=Mode.NOMINAL_QUOTA,
         amount=Decimal(0),
         shown_from=Decimal(0),
-        reason=wish.reason,
+        reason=request.reason,
         requester=asker.person,
         channel=asker.channel,
         asked_at=now,

@@ -38,7 +38,7 @@ class StepRequest:
     gpu_type: str = ""
 
     @property
-    def wish(self) -> OverrideRequest:
+    def request(self) -> OverrideRequest:
         """The request that the person would make."""
         amount = Amount(self.gpus, relative=True)
         return OverrideRequest(
@@ -100,7 +100,7 @@ class StepService:
         """Makes the request in the team's channel, as its person may; UserError if not."""
         self._refuse_answered(caller, row, now)
         asker = self._member(session, row.person, row.channel, row.team)
-        made = self._quotas.request(session, _asked(row).wish, asker, now)
+        made = self._quotas.request(session, _asked(row).request, asker, now)
         row.override_id, row.phase = made.id, StepPhase.REQUESTED
         session.add(row)
         wake(session, STEP, row.id, LANE, now)
@@ -135,7 +135,7 @@ class StepService:
                 f"<@{asked.person}> may not request GPU quota for {asked.team}.",
                 "Choose a person of the team.",
             ) from None
-        self._quotas.outlook(session, asked.wish, asker, now)
+        self._quotas.outlook(session, asked.request, asker, now)
 
     def _member(self, session: Session, person: str, channel: str, team: str) -> Caller:
         caller = self._access.member(session, person, channel, team)

@@ -71,7 +71,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         snapshot: Snapshot,
-        wish: RestoreRequest,
+        request: RestoreRequest,
         now: datetime,
         target: Caller | None = None,
     ) -> Restore:
@@ -79,7 +79,7 @@ class RestoreService:
 
         `target` is the caller as a member of the other team that the PVC is created for.
         """
-        row = self.foresee(session, caller, snapshot, wish, now, target)
+        row = self.foresee(session, caller, snapshot, request, now, target)
         _begin(session, target or caller, row, now)
         why = f"The restore to PVC {row.claim_name}"
         hold = Hold(
@@ -94,7 +94,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         snapshot: Snapshot,
-        wish: RestoreRequest,
+        request: RestoreRequest,
         now: datetime,
         target: Caller | None = None,
     ) -> Restore:
@@ -116,21 +116,21 @@ class RestoreService:
             settings = self._settings()
             cluster = self._clusters[snapshot.cluster]
             team = settings.teams[target.team or ""]
-            into = _other_namespace(cluster, snapshot, team, is_read_only=wish.is_read_only)
+            into = _other_namespace(cluster, snapshot, team, is_read_only=request.is_read_only)
             source = replace(source, into=into)
-        return self._row(session, target or caller, source, wish, now)
+        return self._row(session, target or caller, source, request, now)
 
     def clone(
         self,
         session: Session,
         caller: Caller,
         claim: str,
-        wish: RestoreRequest,
+        request: RestoreRequest,
         now: datetime,
         cluster: str | None = None,
     ) -> Restore:
         """Begins a clone of a PVC; raises UserError if impossible."""
-        row = self.foresee_clone(session, caller, claim, wish, now, cluster)
+        row = self.foresee_clone(session, caller, claim, request, now, cluster)
         _begin(session, caller, row, now)
         return row
 
@@ -139,7 +139,7 @@ class RestoreService:
         session: Session,
         caller: Caller,
         claim: str,
-        wish: RestoreRequest,
+        request: RestoreRequest,
         now: datetime,
         cluster: str | None = None,
     ) -> Restore:
@@ -166,23 +166,23 @@ class RestoreService:
             None, claim, around.claim.uid, claim, team.cluster, team.namespace, csi.driver,
             around.claim.spec.storage_class_name or "", least,
         )  # fmt: skip
-        return self._row(session, caller, source, wish, now)
+        return self._row(session, caller, source, request, now)
 
     def _row(
         self,
         session: Session,
         caller: Caller,
         source: _Source,
-        wish: RestoreRequest,
+        request: RestoreRequest,
         now: datetime,
     ) -> Restore:
         place = ClaimPlace(source.cluster, source.namespace, source.claim)
         refuse_stale(session, place, "restored or cloned")
         row_id = new_id()
-        name = wish.name or object_name(source.claim, row_id)
+        name = request.name or object_name(source.claim, row_id)
         self._refuse_taken(session, source.cluster, source.into or source.namespace, name)
-        kind, size = self._class(source, wish), _size(source, wish)
-        mode = READ_ONLY_MANY if wish.is_read_only else self._mode(source, kind)
+        kind, size = self._class(source, request), _size(source, request)
+        mode = READ_ONLY_MANY if request.is_read_only else self._mode(source, kind)
         return Restore(
             id=row_id,
             workspace_id=caller.workspace_id,
@@ -200,7 +200,7 @@ class RestoreService:
             storage_class=kind.name,
             access_mode=mode,
             size_bytes=size,
-            is_read_only=wish.is_read_only,
+            is_read_only=request.is_read_only,
             asked_at=now,
             since=now,
         )
@@ -225,10 +225,10 @@ class RestoreService:
                 "Choose another name: --as NAME.",
             )
 
-    def _class(self, source: _Source, wish: RestoreRequest) -> StorageClass:
+    def _class(self, source: _Source, request: RestoreRequest) -> StorageClass:
         """The storage class of the new PVC, which has to use the driver of the source."""
         view = self._clusters[source.cluster].view
-        name = wish.storage_class or source.storage_class
+        name = request.storage_class or source.storage_class
         kind = view.get(STORAGE_CLASSES, name)
         of_driver = sorted(
             each.name for each in view.all(STORAGE_CLASSES) if each.provisioner == source.driver
@@ -242,7 +242,7 @@ class RestoreService:
                 f" {source.driver}: only that driver can create volumes from it.",
                 which,
             )
-        if wish.is_read_only and source.driver != TRIDENT:
+        if request.is_read_only and source.driver != TRIDENT:
             raise ConflictError(
                 f"Only Trident can show a snapshot without copying it. {source.name} uses"
                 f" {source.driver}.",
@@ -264,9 +264,9 @@ def unusable(row: Snapshot) -> ConflictError:
     )
 
 
-def _size(source: _Source, wish: RestoreRequest) -> int:
+def _size(source: _Source, request: RestoreRequest) -> int:
     """The size of the new PVC in bytes; raises UsageError if it is too small."""
-    size = wish.size_bytes or source.least_bytes
+    size = request.size_bytes or source.least_bytes
     if size < source.least_bytes:
         raise UsageError(
             f"{capacity(size)} is less than what {source.name} needs:"

@@ -62,25 +62,29 @@ class ScheduleService:
         self._format_command = format_command
 
     def schedule(
-        self, session: Session, caller: Caller, wish: ScheduleRequest, now: datetime
+        self, session: Session, caller: Caller, request: ScheduleRequest, now: datetime
     ) -> SnapshotSchedule:
         """Creates or changes the schedule of a PVC; raises UserError if impossible.
 
         The cron pattern is in the team's time zone.
         """
-        team = bound(caller.team or "", self._team(caller), wish.cluster)
-        slots = self._slots(wish.cron, team.time_zone, now)
+        team = bound(caller.team or "", self._team(caller), request.cluster)
+        slots = self._slots(request.cron, team.time_zone, now)
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
-        plan = plan_of(cluster, caller.team or "", team, wish.claim, settings)
-        keep = None if wish.keep == "off" else wish.keep
-        most = USUAL_MOST if keep is None and wish.most is None else wish.most
+        plan = plan_of(cluster, caller.team or "", team, request.claim, settings)
+        keep = None if request.keep == "off" else request.keep
+        most = USUAL_MOST if keep is None and request.most is None else request.most
         self._refuse_too_many(plan, slots, keep, most)
-        row = _live(session, team, wish.claim)
+        row = _live(session, team, request.claim)
         is_new = row is None
         if row is None:
-            row = _row(caller, team, wish.claim, now)
+            row = _row(caller, team, request.claim, now)
         self._refuse_others(caller, row)
-        row.cron, row.time_zone, row.next_at = " ".join(wish.cron.split()), team.time_zone, slots[0]
+        row.cron, row.time_zone, row.next_at = (
+            " ".join(request.cron.split()),
+            team.time_zone,
+            slots[0],
+        )
         row.keep_seconds = None if keep is None else int(keep.total_seconds())
         row.most, row.obstacle, row.trouble, row.missing_since = most, "", "", None
         row.others = self.others(row)

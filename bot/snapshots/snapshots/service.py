@@ -76,39 +76,41 @@ class SnapshotService:
         self._format_command = format_command
 
     def take(
-        self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
+        self, session: Session, caller: Caller, request: SnapshotRequest, now: datetime
     ) -> Snapshot:
         """Begins a snapshot of a PVC; raises UserError if impossible."""
-        row = self.foresee(session, caller, wish, now)
+        row = self.foresee(session, caller, request, now)
         begin(session, row, now)
         facts = {"pvc": row.claim_name, "name": row.name} | ({"note": row.note} if row.note else {})
         record(session, _actor(caller), "snapshot.create", (SNAPSHOT, row.id), facts, at=now)
         return row
 
     def foresee(
-        self, session: Session, caller: Caller, wish: SnapshotRequest, now: datetime
+        self, session: Session, caller: Caller, request: SnapshotRequest, now: datetime
     ) -> Snapshot:
         """The snapshot that would be taken, which is not stored; UserError if impossible."""
-        team = bound(caller.team or "", self._team(caller), wish.cluster)
-        refuse_stale(session, ClaimPlace(team.cluster, team.namespace, wish.claim), "snapshotted")
+        team = bound(caller.team or "", self._team(caller), request.cluster)
+        refuse_stale(
+            session, ClaimPlace(team.cluster, team.namespace, request.claim), "snapshotted"
+        )
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
-        plan = plan_of(cluster, caller.team or "", team, wish.claim, settings)
-        back = finding.reverting(session, team.cluster, team.namespace, wish.claim)
+        plan = plan_of(cluster, caller.team or "", team, request.claim, settings)
+        back = finding.reverting(session, team.cluster, team.namespace, request.claim)
         if back is not None:
             raise ConflictError(
-                f"PVC {wish.claim} is to be reverted to {back.snapshot}, which has to stay its"
+                f"PVC {request.claim} is to be reverted to {back.snapshot}, which has to stay its"
                 " newest snapshot until then.",
                 f"Its card in <#{back.channel}> shows the progress. It can be cancelled there.",
             )
         other = finding.under_way(session, team.cluster, plan.claim_uid)
         if other is not None:
             raise ConflictError(
-                f"A snapshot of {wish.claim} is already being taken: {other.name}.",
+                f"A snapshot of {request.claim} is already being taken: {other.name}.",
                 f"Its card in <#{other.channel}> shows the progress. Take another one when it"
                 " is ready.",
             )
-        row = _row(caller, team, wish.claim, plan, now)
-        row.note, row.keep_until = wish.note, self.until(wish.keep, now)
+        row = _row(caller, team, request.claim, plan, now)
+        row.note, row.keep_until = request.note, self.until(request.keep, now)
         return row
 
     def find(self, session: Session, team: str, name: str) -> Snapshot:

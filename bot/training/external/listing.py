@@ -11,8 +11,8 @@ from bot.cluster.types.objects import ClusterObject
 from bot.cluster.view import View
 from bot.config import Team
 from bot.quotas import Engine
+from bot.quotas.engines.admission import Blocked, Item
 from bot.quotas.engines.engine import EngineTerms
-from bot.quotas.engines.standing import Blocked, Item
 from bot.training.kinds import ROOTS
 
 # Where people and tools usually note whose work something is.

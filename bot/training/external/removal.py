@@ -35,7 +35,7 @@ class RemovalController(RowController[Removal]):
         if found is None or found.uid != row.job_uid:
             return Step(None, lambda session: _end(session, row.id, "Stopped", now))
         root = type_.read(found)
-        if root.fate.is_over:
+        if root.status.is_over:
             return Step(None, lambda session: _end(session, row.id, "Had already ended", now))
         if not root.is_leaving:
             cluster.delete(resource, found.name, found.namespace, uid=found.uid)

@@ -16,7 +16,7 @@ from bot.slack.filing import LONGEST_CODE
 from bot.slack.messages import CARD, Message, find, refresh_cards
 from bot.training.follows.card import FORBIDDEN
 from bot.training.follows.service import live_count
-from bot.training.logs.reads import LogReads, LogTail, LogWish
+from bot.training.logs.reads import LogReads, LogRequest, LogTail
 from bot.training.tables import FOLLOW, LogFollow, Run
 
 INTERVAL = timedelta(seconds=5)
@@ -90,7 +90,7 @@ class LogFollowController:
     def _read(self, known: _FollowRows) -> LogTail:
         row = known.row
         try:
-            return self._logs.of_run(known.run, LogWish(row.lines, row.pod))
+            return self._logs.of_run(known.run, LogRequest(row.lines, row.pod))
         except NotFoundError as error:
             return LogTail(None, trouble=f"{error.message} {error.hint}")
 

@@ -68,7 +68,7 @@ class InteractiveKind:
 
     def dependents(self, run: Run) -> tuple[Dependent, ...]:
         """The token, then the way in; a shell has neither."""
-        spec, name = spec_of(run), door_name(run)
+        spec, name = spec_of(run), service_name(run)
         if spec.port is None:
             return ()
         made = (Dependent(SECRETS, name, _token), Dependent(SERVICES, name, partial(_service, run)))
@@ -81,7 +81,7 @@ class InteractiveKind:
         return pods
 
 
-def door_name(run: Run) -> str:
+def service_name(run: Run) -> str:
     """What its Secret, its Service and its Ingress are called; Services begin with a letter."""
     return f"session-{run.job_name}"
 
@@ -108,7 +108,7 @@ def is_notebook(command: Sequence[str]) -> bool:
 def _template(run: Run, installation: str, spec: RunSpec) -> Manifest:
     if spec.port is None:
         return pod_template(run, installation, spec)
-    token = SecretReference(TOKEN_VARIABLE, door_name(run), TOKEN_KEY)
+    token = SecretReference(TOKEN_VARIABLE, service_name(run), TOKEN_KEY)
     spec = replace(spec, command=_command(run, spec), secrets=(*spec.secrets, token))
     template = pod_template(run, installation, spec)
     ports = [{"name": _WEB, "containerPort": spec.port}]
@@ -143,7 +143,7 @@ def _service(run: Run) -> Manifest:
 
 def _ingress(run: Run, entrance: Entrance) -> Manifest:
     host = host_of(run, entrance)
-    service = {"name": door_name(run), "port": {"name": _WEB}}
+    service = {"name": service_name(run), "port": {"name": _WEB}}
     path = {"path": base_path(run), "pathType": "Prefix", "backend": {"service": service}}
     spec: Manifest = {"rules": [{"host": host, "http": {"paths": [path]}}]}
     if entrance.class_name:

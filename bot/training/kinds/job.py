@@ -8,7 +8,7 @@ from bot.cluster.types.objects import Job, Pod
 from bot.training.kinds.kind import Dependent, Manifest, NodeCount, PodSet, RootType, Site
 from bot.training.kinds.pods.shell import LACKING
 from bot.training.kinds.pods.template import MAIN, pod_template, root_metadata
-from bot.training.kinds.status import Progress, WorkloadStatus, attempts_of, course_of
+from bot.training.kinds.status import Progress, WorkloadStatus, attempts_of, progress_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -40,9 +40,9 @@ _BARE = frozenset(
 def _status(job: Job) -> WorkloadStatus:
     status, spec = job.status, job.spec
     per_index = spec.backoff_limit_per_index
-    course, said = course_of(status.conditions, _ENDS, _COMING)
+    progress, said = progress_of(status.conditions, _ENDS, _COMING)
     return WorkloadStatus(
-        course,
+        progress,
         reason=said.reason,
         message=said.message,
         is_bare=said.reason in _BARE,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from bot.cluster.types.objects import ClusterObject, Condition, ObjectPart, has_condition
-from bot.training.kinds.status import Progress, WorkloadStatus, course_of
+from bot.training.kinds.status import Progress, WorkloadStatus, progress_of
 
 GROUP = "kubeflow.org"
 _ENDS = {"Failed": Progress.FAILED, "Succeeded": Progress.SUCCEEDED}
@@ -66,9 +66,9 @@ def status_of(
 ) -> WorkloadStatus:
     """The status of a job; `bare` are reasons that say no more than that pods failed."""
     status, policy = job.status, job.spec.run_policy
-    course, said = course_of(status.conditions, _ENDS)
+    progress, said = progress_of(status.conditions, _ENDS)
     return WorkloadStatus(
-        course,
+        progress,
         reason=said.reason,
         message=said.message,
         is_bare=said.reason.partition("/")[0] in bare,

@@ -66,7 +66,7 @@ class RayJob(ClusterObject, frozen=True, kw_only=True):
 def _status(job: RayJob) -> WorkloadStatus:
     status, spec = job.status, job.spec
     return WorkloadStatus(
-        _course(status),
+        _progress(status),
         reason=status.reason,
         # Ray appends the last lines of the program, which the card shows anyway.
         message=status.message.partition(_LAST_LINES)[0],
@@ -81,7 +81,7 @@ def _status(job: RayJob) -> WorkloadStatus:
     )
 
 
-def _course(status: RayJobStatus) -> Progress:
+def _progress(status: RayJobStatus) -> Progress:
     """How far it is; a failure counts once the operator has no attempt left."""
     is_success = status.job_status == "SUCCEEDED"
     match status.job_deployment_status:

@@ -29,7 +29,7 @@ class WorkloadStatus:
     so, None where it does not say.
     """
 
-    course: Progress = Progress.GOING
+    progress: Progress = Progress.GOING
     reason: str = ""
     message: str = ""
     is_bare: bool = False
@@ -45,7 +45,7 @@ class WorkloadStatus:
     @property
     def is_over(self) -> bool:
         """Whether it has ended, well or not."""
-        return self.course in {Progress.SUCCEEDED, Progress.FAILED}
+        return self.progress in {Progress.SUCCEEDED, Progress.FAILED}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Root:
     """
 
     object: ClusterObject
-    fate: WorkloadStatus
+    status: WorkloadStatus
     nodes: int | None = None
 
     @property
@@ -70,16 +70,16 @@ class Root:
         return self.object.metadata.deletion_timestamp is not None
 
 
-def course_of(
+def progress_of(
     conditions: Sequence[Condition],
     ends: Mapping[str, Progress],
     coming: frozenset[str] | set[str] = frozenset(),
 ) -> tuple[Progress, Condition]:
     """How far it is, and the condition that says so; a failure wins over a success."""
-    for type_, course in ends.items():
+    for type_, progress in ends.items():
         found = find_condition(conditions, type_)
         if found is not None and found.true:
-            return course, found
+            return progress, found
     is_coming = any(has_condition(conditions, type_) for type_ in coming)
     return (Progress.FINISHING if is_coming else Progress.GOING), Condition()
 

@@ -15,7 +15,7 @@ from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
 from bot.training.kinds.pods.names import first_pods
 from bot.training.kinds.pods.template import pod_template, root_metadata
-from bot.training.kinds.status import Progress, WorkloadStatus, course_of
+from bot.training.kinds.status import Progress, WorkloadStatus, progress_of
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
@@ -68,9 +68,9 @@ class TrainJob(ClusterObject, frozen=True, kw_only=True):
 
 def _status(job: TrainJob) -> WorkloadStatus:
     status, spec = job.status, job.spec
-    course, said = course_of(status.conditions, _ENDS)
+    progress, said = progress_of(status.conditions, _ENDS)
     return WorkloadStatus(
-        course,
+        progress,
         reason=said.reason,
         message=said.message,
         is_bare=said.reason in _BARE,

@@ -38,7 +38,7 @@ _NUMBERS = re.compile(r"([0-9]+)")
 
 
 @dataclass(frozen=True)
-class LogWish:
+class LogRequest:
     """Which log: of a pod as people name it, else of the pod whose log is the run's.
 
     `is_previous` asks for the output before its last restart, `is_whole` for the whole log instead
@@ -75,51 +75,53 @@ class LogReads:
         self._clusters = clusters
         self._room = Semaphore(_MOST_WHOLE)
 
-    def of_run(self, run: Run, wish: LogWish) -> LogTail:
+    def of_run(self, run: Run, request: LogRequest) -> LogTail:
         """The lines; NotFoundError for a pod without a log, or without an earlier one."""
         cluster = self._clusters.get(run.cluster)
         pods = cluster.view.labelled(PODS, labels.RUN, run.id) if cluster else ()
         kept = self._database.read(lambda session: finding.kept_logs(session, run.id))
-        live, rows = _live(run, pods, wish.pod), _rows(kept, wish.pod)
-        if wish.pod and not live and not rows:
-            raise _no_such_pod(run.reference, wish.pod, _names(pods, kept))
+        live, rows = _live(run, pods, request.pod), _rows(kept, request.pod)
+        if request.pod and not live and not rows:
+            raise _no_such_pod(run.reference, request.pod, _names(pods, kept))
         if not live or cluster is None:
-            return _kept(rows, wish)
-        source = _source(live, [container_of(each) for each in live], wish)
+            return _kept(rows, request)
+        source = _source(live, [container_of(each) for each in live], request)
         if source is None:
             uids = {each.uid for each in live}
-            return _before(live[-1].name, [row for row in rows if row.pod_uid not in uids], wish)
+            return _before(live[-1].name, [row for row in rows if row.pod_uid not in uids], request)
         try:
-            tail = self._read(cluster, source, wish)
-            return tail if wish.is_previous else _with_kept(tail, rows, live[-1].uid, wish)
+            tail = self._read(cluster, source, request)
+            return tail if request.is_previous else _with_kept(tail, rows, live[-1].uid, request)
         except ClusterError as error:
-            if wish.is_previous:
+            if request.is_previous:
                 return LogTail(source.pod, trouble=_plainly(source, error))
             # A pod that has yet to start says nothing; an earlier one may have.
             said = "" if error.reason == "BadRequest" else error.message
-            return _kept(rows, wish, said)
+            return _kept(rows, request, said)
 
-    def of_external(self, cluster_name: str, external: ExternalWorkload, wish: LogWish) -> LogTail:
+    def of_external(
+        self, cluster_name: str, external: ExternalWorkload, request: LogRequest
+    ) -> LogTail:
         """The lines of a pod of an external Job."""
         cluster = self._clusters[cluster_name]
         chosen = f"{labels.JOB_NAME}={external.name}"
         try:
             pods = cluster.list(HOLDERS, external.namespace, labels=chosen)
-            live = _called(pods, wish.pod) if wish.pod else by_age(pods)
-            if wish.pod and not live:
-                raise _no_such_pod(external.name, wish.pod, _names(pods, ()))
-            source = _source(live, [main_container(each) for each in live], wish)
+            live = _called(pods, request.pod) if request.pod else by_age(pods)
+            if request.pod and not live:
+                raise _no_such_pod(external.name, request.pod, _names(pods, ()))
+            source = _source(live, [main_container(each) for each in live], request)
             if source is None:
-                return _before(live[-1].name, (), wish) if live else LogTail(None)
-            return self._read(cluster, source, wish)
+                return _before(live[-1].name, (), request) if live else LogTail(None)
+            return self._read(cluster, source, request)
         except ClusterError as error:
-            if wish.is_previous or error.reason != "BadRequest":
+            if request.is_previous or error.reason != "BadRequest":
                 return LogTail(None, trouble=error.message)
             return LogTail(None)
 
-    def _read(self, cluster: Cluster, source: LogSource, wish: LogWish) -> LogTail:
-        if not wish.is_whole:
-            return _masked(source, cluster.last_lines(source, wish.lines, _LIMITS))
+    def _read(self, cluster: Cluster, source: LogSource, request: LogRequest) -> LogTail:
+        if not request.is_whole:
+            return _masked(source, cluster.last_lines(source, request.lines, _LIMITS))
         if not self._room.acquire(timeout=_PATIENCE_SECONDS):
             raise LimitError(
                 "Other whole logs are being read at the moment.",
@@ -157,13 +159,13 @@ def _rows(kept: Sequence[KeptLog], name: str) -> list[KeptLog]:
 
 
 def _source(
-    pods: Sequence[Pod | Holder], containers: Sequence[str], wish: LogWish
+    pods: Sequence[Pod | Holder], containers: Sequence[str], request: LogRequest
 ) -> LogSource | None:
     """The pod and container to read; None if the cluster has no earlier log."""
     if not pods:
         return None
     pod, container = pods[-1], containers[-1]
-    if not wish.is_previous:
+    if not request.is_previous:
         return LogSource(pod.name, pod.namespace, container)
     program = program_of(pod) if isinstance(pod, Pod) else None
     if program is not None and program.restart_count:
@@ -173,38 +175,38 @@ def _source(
     return None
 
 
-def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, wish: LogWish) -> LogTail:
+def _with_kept(tail: LogTail, rows: Sequence[KeptLog], uid: str, request: LogRequest) -> LogTail:
     """Adds the saved lines from before the log was rotated, if they were requested."""
     row = next((each for each in rows if each.pod_uid == uid), None)
-    is_enough = tail.is_cut or wish.is_whole or len(tail.lines) >= min(wish.lines, KEPT_LINES)
+    is_enough = tail.is_cut or request.is_whole or len(tail.lines) >= min(request.lines, KEPT_LINES)
     if row is None or is_enough:
         return tail
-    return replace(tail, lines=tuple(joined(row.lines, list(tail.lines))[-wish.lines :]))
+    return replace(tail, lines=tuple(joined(row.lines, list(tail.lines))[-request.lines :]))
 
 
-def _kept(rows: Sequence[KeptLog], wish: LogWish, trouble: str = "") -> LogTail:
+def _kept(rows: Sequence[KeptLog], request: LogRequest, trouble: str = "") -> LogTail:
     """The saved lines of a pod that is gone or cannot be read."""
     if not rows:
         return LogTail(None, trouble=trouble)
-    if not wish.is_previous:
-        return _shown(rows[-1], wish, trouble)
-    return _before(rows[-1].pod, rows[:-1], wish)
+    if not request.is_previous:
+        return _shown(rows[-1], request, trouble)
+    return _before(rows[-1].pod, rows[:-1], request)
 
 
-def _before(pod: str, rows: Sequence[KeptLog], wish: LogWish) -> LogTail:
+def _before(pod: str, rows: Sequence[KeptLog], request: LogRequest) -> LogTail:
     """The saved lines of the pod before this one."""
     if not rows:
         raise NotFoundError(
             f"Pod {pod} is the first one, and its program was started only once.",
             "Leave `--previous` out to see its output.",
         )
-    return _shown(rows[-1], wish)
+    return _shown(rows[-1], request)
 
 
-def _shown(row: KeptLog, wish: LogWish, trouble: str = "") -> LogTail:
-    wanted = KEPT_LINES if wish.is_whole else wish.lines
+def _shown(row: KeptLog, request: LogRequest, trouble: str = "") -> LogTail:
+    wanted = KEPT_LINES if request.is_whole else request.lines
     shown = tuple(row.lines[-wanted:])
-    is_short = wish.is_whole or len(shown) < wish.lines
+    is_short = request.is_whole or len(shown) < request.lines
     return LogTail(row.pod, shown, row.kept_at, trouble, is_short and len(row.lines) >= KEPT_LINES)
 
 

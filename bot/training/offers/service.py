@@ -120,9 +120,11 @@ class OfferService:
         """The cost of each cache, counting the ones before it against the free space."""
         found: list[CacheOffer] = []
         for version in lacking.versions:
-            wish = CacheRequest(Reference(version.dataset, version.name))
+            request = CacheRequest(Reference(version.dataset, version.name))
             try:
-                offer = self._caches.ask(session, caller, wish, now, [each.plan for each in found])
+                offer = self._caches.ask(
+                    session, caller, request, now, [each.plan for each in found]
+                )
                 if isinstance(offer, CacheOffer):
                     chosen = offer.plan.storage_class
                     self._caches.classes.refuse_unshareable(chosen, lacking.namespace)

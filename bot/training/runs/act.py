@@ -140,7 +140,7 @@ def _scale(
     if found is None or seen.root is None or found.uid != seen.root.uid:
         return Await(), seen
     root = type_.read(found)
-    refusal = "" if root.fate.is_suspended else engine.runs.fixed(resource, found)
+    refusal = "" if root.status.is_suspended else engine.runs.fixed(resource, found)
     if refusal:
         return replace(decision, refusal=refusal), seen
     if root.nodes == decision.nodes or type_.nodes is None:

@@ -179,7 +179,7 @@ class RunController(RowController[_RunRows]):
 
     def _taker(self, cluster: Cluster, run: Run, seen: RunObserved) -> str:
         """What the run was preempted for, as far as the cluster reports; empty if unknown."""
-        taker = seen.standing.taker if seen.standing else None
+        taker = seen.admission.taker if seen.admission else None
         if taker is None:
             return next(filter(None, (taker_of(cluster, pod) for pod in seen.pods)), "")
         team = self._asking(run).team(taker.queue) if taker.queue else "another team"
@@ -189,13 +189,13 @@ class RunController(RowController[_RunRows]):
         self, engine: Engine, run: Run, seen: RunObserved, now: datetime
     ) -> QueuePosition | None:
         queue = queue_of(engine.queues, run.namespace, run.queue)
-        if queue is None or seen.standing is None:
+        if queue is None or seen.admission is None:
             return None
-        return self._places.of(engine, queue.name, run.namespace, seen.standing.name, now)
+        return self._places.of(engine, queue.name, run.namespace, seen.admission.name, now)
 
     def _why(self, run: Run, seen: RunObserved, place: QueuePosition | None) -> Why:
         ahead = place.gpus_ahead if place else 0
-        return explain(run, seen.standing, self._asking(run), ahead)
+        return explain(run, seen.admission, self._asking(run), ahead)
 
     def _asking(self, run: Run) -> Asking:
         queues = self._engines(run.cluster).queues
@@ -217,7 +217,7 @@ def _warning(
     """The warning of Kubernetes about a pod that does not start and does not say why."""
     if not isinstance(decision, UpdateStatus) or seen.root is None:
         return FINE
-    phase, is_made = decision.state.phase, not seen.root.fate.is_suspended
+    phase, is_made = decision.state.phase, not seen.root.status.is_suspended
     # What may start and has no pods is kept from having any.
     is_kept = phase is RunPhase.PENDING and is_made and not seen.pods
     if phase is not RunPhase.CREATING and not is_kept:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from bot.cluster import labels
 from bot.cluster.types.objects import ClusterObject, Pod
 from bot.datasets.caches import using
-from bot.quotas.engines.standing import AdmissionState
+from bot.quotas.engines.admission import AdmissionState
 from bot.reconcile.decisions import Create, Wait
 from bot.training.failures import as_mishap, cause_of_run, is_lost
 from bot.training.kinds import kept_after_end, kind_of_run
@@ -51,7 +51,7 @@ class RunObserved:
     """
 
     root: Root | None
-    standing: AdmissionState | None = None
+    admission: AdmissionState | None = None
     pods: tuple[Pod, ...] = ()
     is_taken: bool = False
     unmanaged: str = ""
@@ -141,7 +141,7 @@ def decide(run: Run, seen: RunObserved, now: datetime) -> Decision:
         return _without_root(run, seen)
     if run.removing is not None:
         return Await() if seen.root.is_leaving else Delete()
-    state = _state(run, seen.root.fate, seen)
+    state = _state(run, seen.root.status, seen)
     if state.phase in ENDS and not state.is_unfinished:
         return End(state)
     removal = _removal(run, seen, state, now)
@@ -155,15 +155,15 @@ def decide(run: Run, seen: RunObserved, now: datetime) -> Decision:
 
 def _other_size(run: Run, root: Root) -> int | None:
     """The number of nodes its root should have; None if it has them or cannot change them."""
-    is_done = root.nodes in {None, run.scale_to} or root.fate.course is not Progress.GOING
+    is_done = root.nodes in {None, run.scale_to} or root.status.progress is not Progress.GOING
     return None if is_done or run.unscaled_to == run.scale_to else run.scale_to
 
 
-def _state(run: Run, fate: WorkloadStatus, seen: RunObserved) -> State:
+def _state(run: Run, status: WorkloadStatus, seen: RunObserved) -> State:
     """Its state; a session that its root ended for its time limit counts as expired."""
     cause = cause_of_run(run, seen.pods)
-    state = state_of(fate, seen.standing, seen.pods, cause)
-    if fate.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
+    state = state_of(status, seen.admission, seen.pods, cause)
+    if status.reason == "DeadlineExceeded" and is_session(run) and run.until is not None:
         return replace(state, phase=RunPhase.EXPIRED, reason=TIME_IS_UP, advice="")
     if seen.loss and state.phase in {RunPhase.CREATING, RunPhase.RUNNING}:
         return state.hindered(seen.loss)
@@ -261,10 +261,10 @@ def _given_up(run: Run, seen: RunObserved, state: State, now: datetime) -> Failu
     if seen.root is None:
         return FINE
     limit = timedelta(seconds=run.spec.get("time_limit_seconds") or 0)
-    is_ours_to_keep = limit and seen.root.fate.time_limit_seconds is None
+    is_ours_to_keep = limit and seen.root.status.time_limit_seconds is None
     if is_ours_to_keep and _is_over_time(seen, state, limit, now):
         return of_deadline(int(limit.total_seconds()))
-    if unlaunched := _unlaunched(run, seen, seen.root.fate):
+    if unlaunched := _unlaunched(run, seen, seen.root.status):
         return unlaunched
     attempts = seen.root.object.metadata.annotations.get(labels.ATTEMPTS)
     failed = [pod for pod in seen.pods if has_failed(pod)]
@@ -274,13 +274,13 @@ def _given_up(run: Run, seen: RunObserved, state: State, now: datetime) -> Failu
     return as_mishap(cause, len(failed))
 
 
-def _unlaunched(run: Run, seen: RunObserved, fate: WorkloadStatus) -> FailureReason:
+def _unlaunched(run: Run, seen: RunObserved, status: WorkloadStatus) -> FailureReason:
     """Why it never launches: the launcher waits for all workers, and one has failed."""
     is_launched = any(pod.labels.get(labels.ROLE) == LAUNCHER for pod in seen.pods)
     if kind_of_run(run).root.replaces_workers or is_launched:
         return FINE
     cause = cause_of_run(run, seen.pods)
-    if cause is None or cause.is_disrupted or not is_lost(cause, run, fate, seen.pods):
+    if cause is None or cause.is_disrupted or not is_lost(cause, run, status, seen.pods):
         return FINE
     return as_mishap(cause, 1)
 

@@ -29,13 +29,13 @@ def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> RunObserve
         return RunObserved(None, pods=pods, is_taken=not is_ours, dependents=dependents)
     pods = _pods(cluster, run, root)
     dependents = _dependents(cluster, run, root)
-    standing = runs.standing(root.object)
-    if standing is not None or run.workload or waited(run, now) < UNMANAGED_AFTER:
+    admission = runs.admission(root.object)
+    if admission is not None or run.workload or waited(run, now) < UNMANAGED_AFTER:
         loss = loss_of(cluster, pods)
-        return RunObserved(root, standing, pods, dependents=dependents, loss=loss)
-    standing = runs.standing_live(root.object)
-    unmanaged = runs.unmanaged(kind_of_run(run).root.resource) if standing is None else ""
-    return RunObserved(root, standing, pods, unmanaged=unmanaged, dependents=dependents)
+        return RunObserved(root, admission, pods, dependents=dependents, loss=loss)
+    admission = runs.live_admission(root.object)
+    unmanaged = runs.unmanaged(kind_of_run(run).root.resource) if admission is None else ""
+    return RunObserved(root, admission, pods, unmanaged=unmanaged, dependents=dependents)
 
 
 def _root(cluster: Cluster, run: Run) -> Root | None:
@@ -82,7 +82,7 @@ def _dependent(cluster: Cluster, run: Run, dependent: Dependent) -> DependentObs
 def _pods(cluster: Cluster, run: Run, root: Root | None) -> tuple[Pod, ...]:
     """The pods of the run; read live if the root ended before their end was seen."""
     pods = tuple(cluster.view.labelled(PODS, labels.RUN, run.id))
-    is_over = root is not None and root.fate.is_over
+    is_over = root is not None and root.status.is_over
     lags = is_over and run.is_live and not any(has_ended(pod) for pod in pods)
     if lags or not _is_fresh(cluster, PODS):
         return tuple(cluster.list(PODS, run.namespace, labels=f"{labels.RUN}={run.id}"))

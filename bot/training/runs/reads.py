@@ -9,8 +9,8 @@ from bot.cluster.resources import OPEN_SECRETS, PODS
 from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.training.external.listing import ExternalWorkload
-from bot.training.kinds.interactive import TOKEN_KEY, base_path, door_name
-from bot.training.logs.reads import LogReads, LogTail, LogWish
+from bot.training.kinds.interactive import TOKEN_KEY, base_path, service_name
+from bot.training.logs.reads import LogReads, LogRequest, LogTail
 from bot.training.pods import newest
 from bot.training.spec import spec_of
 from bot.training.state import has_ended, has_started
@@ -18,7 +18,7 @@ from bot.training.tables import Run
 
 
 @dataclass(frozen=True)
-class Door:
+class SessionAccess:
     """How to open a session; shown only to its owner.
 
     `path` follows host and port and contains the token, empty for a shell; `pod` is empty while
@@ -36,11 +36,11 @@ class TrainingReads:
         self._clusters = clusters
         self._logs = LogReads(database, clusters)
 
-    def log_tail(self, run: Run, wish: LogWish) -> LogTail:
+    def log_tail(self, run: Run, request: LogRequest) -> LogTail:
         """The log of a run; NotFoundError when the requested log does not exist."""
-        return self._logs.of_run(run, wish)
+        return self._logs.of_run(run, request)
 
-    def door(self, run: Run) -> Door:
+    def access(self, run: Run) -> SessionAccess:
         """How to open a session; OutsideError when the cluster cannot be read."""
         cluster = self._clusters.get(run.cluster)
         if cluster is None:
@@ -52,17 +52,19 @@ class TrainingReads:
         ]
         pod = newest(pods).name if pods else ""
         if spec_of(run).port is None:
-            return Door(pod)
-        return Door(pod, f"{base_path(run)}/?token={_token(cluster, run)}")
+            return SessionAccess(pod)
+        return SessionAccess(pod, f"{base_path(run)}/?token={_token(cluster, run)}")
 
-    def external_log_tail(self, cluster: str, external: ExternalWorkload, wish: LogWish) -> LogTail:
+    def external_log_tail(
+        self, cluster: str, external: ExternalWorkload, request: LogRequest
+    ) -> LogTail:
         """The log of an external Job."""
-        return self._logs.of_external(cluster, external, wish)
+        return self._logs.of_external(cluster, external, request)
 
 
 def _token(cluster: Cluster, run: Run) -> str:
     """The token of a session, from the Secret created for it."""
-    name = door_name(run)
+    name = service_name(run)
     found = cluster.get(OPEN_SECRETS, name, run.namespace)
     ours = {labels.RUN: run.id, labels.INSTALLATION: cluster.installation}
     token = found.value(TOKEN_KEY) if found and ours.items() <= found.labels.items() else None

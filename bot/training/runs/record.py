@@ -202,22 +202,22 @@ class Recorder:
     def _note_attempt(self, session: Session, run: Run, found: RunFindings) -> None:
         """Stores the last failure of a pod, and posts it if the run continues."""
         cause, known = cause_of_run(run, found.seen.pods), failure_from(run.failure)
-        fate = found.seen.root.fate if found.seen.root else WorkloadStatus()
+        status = found.seen.root.status if found.seen.root else WorkloadStatus()
         if cause is None or cause.is_disrupted:
             return
         if cause.place:
             # Of several pods the Job's count may go on after the one that the others follow.
             count = run.restarts + (known is None or known.key != cause.key)
         else:
-            count = max(fate.failed_pods, cause.number or 0)
+            count = max(status.failed_pods, cause.number or 0)
         run.failure = failure_row(cause)
         if count <= run.restarts:
             return
         run.restarts = count
-        is_alone = is_lost(cause, run, fate, found.seen.pods)
-        if is_alone or not is_last(cause, run, fate):
+        is_alone = is_lost(cause, run, status, found.seen.pods)
+        if is_alone or not is_last(cause, run, status):
             goes_on = _ALONE if is_alone else "It is restarting."
-            why = f"{attempt_words(cause, count, fate.attempts)} {goes_on}"
+            why = f"{attempt_words(cause, count, status.attempts)} {goes_on}"
             notices.failed_attempt(session, run, why, _said(session, run, cause), found.now)
 
     def _end(self, session: Session, run: Run, state: State, found: RunFindings) -> None:
@@ -249,14 +249,14 @@ def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> 
     root = found.seen.root
     if failure is None or root is None or state.phase not in {RunPhase.CREATING, RunPhase.RUNNING}:
         return ""
-    said = attempt_words(failure, run.restarts, root.fate.attempts)
-    if is_lost(failure, run, root.fate, found.seen.pods):
+    said = attempt_words(failure, run.restarts, root.status.attempts)
+    if is_lost(failure, run, root.status, found.seen.pods):
         words = next((line for line in reversed(_said(session, run, failure)) if line.strip()), "")
         told = f" Its last line: {quoted(words)}" if words else ""
         run.obstacle = run.obstacle or f"{said}{told} {_ALONE}"
         run.unblock = run.unblock or failure.advice
         return ""
-    if state.phase is RunPhase.RUNNING or is_last(failure, run, root.fate):
+    if state.phase is RunPhase.RUNNING or is_last(failure, run, root.status):
         return said
     run.unblock = run.unblock or failure.advice
     return f"{said} It is restarting."
@@ -285,23 +285,23 @@ def _is_renewed(run: Run, came_from: RunPhase, now: datetime) -> bool:
 
 def _went_to(session: Session, found: RunFindings) -> str:
     """Which workload got the GPUs of a preempted run, as a sentence."""
-    standing = found.seen.standing
-    uid = standing.taker.uid if standing and standing.taker else ""
+    admission = found.seen.admission
+    uid = admission.taker.uid if admission and admission.taker else ""
     ours = finding.of_jobs(session, [uid]) if uid else []
     name = f"{ours[0].reference} of {ours[0].team}" if ours else found.taker
     return f"They went to {name}." if name else ""
 
 
 def _take_identity(run: Run, found: RunFindings) -> None:
-    root, standing = found.seen.root, found.seen.standing
+    root, admission = found.seen.root, found.seen.admission
     if root is not None:
         run.job_uid = root.uid
         run.made_at = run.made_at or found.now
         is_complete = found.seen.dependents is not None and not found.seen.missing
         run.is_furnished = run.is_furnished or is_complete
-    if standing is not None:
-        run.workload = standing.name
-        run.flavor = standing.flavor or run.flavor
+    if admission is not None:
+        run.workload = admission.name
+        run.flavor = admission.flavor or run.flavor
     _take_image(run, found)
 
 

@@ -9,15 +9,15 @@ from bot.slack.card import AsFile, Card, Reply, Table, Tone
 from bot.slack.grammar.container_parameters import VolumeMount
 from bot.slack.markup import Markup, code, join, link, plain, sentence, when
 from bot.training.external.listing import ExternalWorkload
-from bot.training.kinds.interactive import door_name, host_of
+from bot.training.kinds.interactive import host_of, service_name
 from bot.training.kinds.pods.volumes import mounts_of
-from bot.training.logs.reads import LogTail, LogWish
+from bot.training.logs.reads import LogRequest, LogTail
 from bot.training.pairs import ALL_PAIRS, plan
 from bot.training.records.pairs import pairs_cost
 from bot.training.records.record import file_name
 from bot.training.runs.card import People, run_card
 from bot.training.runs.listing import Listed, Listing
-from bot.training.runs.reads import Door
+from bot.training.runs.reads import SessionAccess
 from bot.training.runs.why import Why, explain_external
 from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
@@ -88,12 +88,12 @@ def external_card(external: ExternalWorkload, now: datetime) -> Card:
     )
 
 
-def log_card(name: str, tail: LogTail, wish: LogWish) -> Card:
+def log_card(name: str, tail: LogTail, request: LogRequest) -> Card:
     """The card of a log: its last lines, and when they were saved if they were not read live."""
-    which = (name, wish.pod, "previous" if wish.is_previous else "")
+    which = (name, request.pod, "previous" if request.is_previous else "")
     file = AsFile(f"{file_name('-'.join(filter(None, which)))}.log", "Use a smaller `--tail`.")
-    before = ", before its last restart" if tail.pod and wish.is_previous else ""
-    said = tuple(_log_lines(tail, wish))
+    before = ", before its last restart" if tail.pod and request.is_previous else ""
+    said = tuple(_log_lines(tail, request))
     text = "\n".join(tail.lines)
     return Card(f"Log of {name}", f"{tail.pod or ''}{before}", lines=said, code=text, as_file=file)
 
@@ -114,20 +114,20 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
     )
 
 
-def opened(run: Run, door: Door) -> Reply:
+def opened(run: Run, access: SessionAccess) -> Reply:
     """The answer that shows how to open a session, for its owner only."""
     entrance, lines = spec_of(run).entrance, []
-    if door.path and entrance is not None:
+    if access.path and entrance is not None:
         scheme = "https" if entrance.tls else "http"
-        lines.append(join("Browser: ", link(f"{scheme}://{host_of(run, entrance)}{door.path}")))
-    elif door.path:
-        forward = f"kubectl port-forward -n {run.namespace} service/{door_name(run)} {PORT}:80"
-        local = link(f"http://localhost:{PORT}{door.path}")
+        lines.append(join("Browser: ", link(f"{scheme}://{host_of(run, entrance)}{access.path}")))
+    elif access.path:
+        forward = f"kubectl port-forward -n {run.namespace} service/{service_name(run)} {PORT}:80"
+        local = link(f"http://localhost:{PORT}{access.path}")
         lines += [join("Run ", code(forward), " and leave it running."), join("Browser: ", local)]
-    if door.pod:
-        line = f"kubectl exec -it -n {run.namespace} {door.pod} -- bash"
+    if access.pod:
+        line = f"kubectl exec -it -n {run.namespace} {access.pod} -- bash"
         lines.append(join("Shell: ", code(line)))
-    if door.path:
+    if access.path:
         lines.append(
             plain("Only you can see this. The address lets anyone in, so keep it private.")
         )
@@ -178,23 +178,23 @@ def _external_age(external: ExternalWorkload, now: datetime) -> str:
     return format_duration(max(now - made, now - now)) if made else "unknown"
 
 
-def _log_lines(tail: LogTail, wish: LogWish) -> Iterator[Markup]:
+def _log_lines(tail: LogTail, request: LogRequest) -> Iterator[Markup]:
     if tail.trouble:
         yield sentence(f"The log could not be read: {tail.trouble}")
     if tail.kept_at is not None:
         yield join("These lines were saved ", when(tail.kept_at), ".")
     if tail.is_cut:
-        yield plain(_cut(tail, wish))
-    if wish.is_whole and tail.lines and tail.kept_at is None:
+        yield plain(_cut(tail, request))
+    if request.is_whole and tail.lines and tail.kept_at is None:
         yield plain("Nodes keep the newest file of a log, and usually start a new file at 10 MiB.")
     if not tail.lines:
         yield plain("There is no output yet." if tail.pod else "There is no pod yet.")
 
 
-def _cut(tail: LogTail, wish: LogWish) -> str:
+def _cut(tail: LogTail, request: LogRequest) -> str:
     if tail.kept_at is not None:
         return f"Only the last {KEPT_LINES} lines are kept of a pod that is gone."
-    if wish.is_whole:
+    if request.is_whole:
         return (
             f"The log is too long to show all of it: these are the last {len(tail.lines):,} lines."
         )

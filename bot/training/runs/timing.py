@@ -33,7 +33,7 @@ def limit_of(run: Run, seen: RunObserved, state: State) -> Limit | None:
     seconds = run.spec.get("time_limit_seconds")
     if seconds is None or seen.root is None or state.phase is not RunPhase.RUNNING:
         return None
-    began = seen.root.fate.started_at or state.started_at
+    began = seen.root.status.started_at or state.started_at
     length = timedelta(seconds=seconds)
     return None if began is None else Limit(length, began + length)
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from bot.quotas import Figures, Queue, Queues
+from bot.quotas.engines.admission import AdmissionState, Blocked, Cause
 from bot.quotas.engines.engine import EngineTerms
-from bot.quotas.engines.standing import AdmissionState, Blocked, Cause
 from bot.slack.markup import FormatCommand
 from bot.training.expecting import capacity, expected_start, figures_for, releases, room
 from bot.training.kinds import gpus_of
@@ -69,15 +69,15 @@ class _Situation:
         return self.spec.gpu_resource in self.spec.gpus_requested
 
 
-def explain(run: Run, standing: AdmissionState | None, asking: Asking, gpus_ahead: int) -> Why:
+def explain(run: Run, admission: AdmissionState | None, asking: Asking, gpus_ahead: int) -> Why:
     """Why the quota engine has not admitted a run; empty if it has.
 
     `gpus_ahead` are requested by the workloads ahead of it.
     """
     words = asking.queues.words
-    if standing is None:
+    if admission is None:
         return Why(f"{words.engine} has not processed it yet.")
-    said = standing.blocked
+    said = admission.blocked
     if said is None:
         return Why("")
     queue = queue_of(asking.queues, run.namespace, run.queue)
@@ -97,16 +97,16 @@ def explain_external(said: Blocked | None, words: EngineTerms) -> Why:
     return Why("") if said is None else _in_words(said, words)
 
 
-def queue_of(queues: Queues, namespace: str, door: str) -> Queue | None:
+def queue_of(queues: Queues, namespace: str, queue_name: str) -> Queue | None:
     """The queue to which the queue name of a run leads, None if it has not been seen."""
-    return queues.behind(namespace, door)
+    return queues.behind(namespace, queue_name)
 
 
 def teams_by_queue(queues: Queues, places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """The team of each queue; `places` are the namespaces and queue names of the teams."""
     found = {}
-    for team, (namespace, door) in places.items():
-        queue = queue_of(queues, namespace, door)
+    for team, (namespace, queue_name) in places.items():
+        queue = queue_of(queues, namespace, queue_name)
         if queue is not None:
             found[queue.name] = team
     return found

@@ -100,7 +100,7 @@ def standing_of(session: Session, run: Run) -> DataReadiness:
     if not run.is_live or run.job_uid is not None or not needs:
         return THERE
     spec = asked_spec(run)
-    found = [using.standing(session, each.cache, each.claim) for each in spec.data]
+    found = [using.readiness(session, each.cache, each.claim) for each in spec.data]
     if spec.origin is not None:
         found.append(data_readiness(session, run.id))
     failed = next((each for each in found if each.failed), None)

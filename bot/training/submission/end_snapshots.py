@@ -79,10 +79,10 @@ def is_wanted(run: Run) -> bool:
 
     A run that never started wrote nothing. An expired session counts as a success.
     """
-    wish = asked_spec(run).snapshot
-    if wish is None or not began(run):
+    request = asked_spec(run).snapshot
+    if request is None or not began(run):
         return False
-    return wish.on == ALWAYS or run.phase in GOOD_ENDS
+    return request.on == ALWAYS or run.phase in GOOD_ENDS
 
 
 def began(run: Run) -> bool:

@@ -12,7 +12,7 @@ from bot.training.kinds import ROOTS
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import Run
 
-# As `door_name` of sessions, the keys of runs, and operators for their own runs call theirs.
+# As `service_name` of sessions, the keys of runs, and operators for their own runs call theirs.
 _NAMES = re.compile(r"session-.+-[0-9a-f]{10}|.+-[0-9a-f]{10}-(?:mpi-)?ssh(?:-.+)?")
 _ROOT_KINDS = frozenset(each.kind for each in ROOTS)
 

@@ -53,14 +53,14 @@ Act = Grow | Move | Throttle | Shrink | TellTrident
 
 
 def acts(row: VolumeChange) -> tuple[Act, ...]:
-    """The acts of the current leg of a change."""
+    """The acts of a change in its current direction."""
     return _of_level(row) if row.kind == ChangeKind.LEVEL else _of_throughput(row)
 
 
 def _of_level(row: VolumeChange) -> tuple[Act, ...]:
     grows, shrinks = row.grow_to is not None, row.shrink_to is not None
     found: tuple[tuple[bool, Act], ...]
-    match row.leg:
+    match row.direction:
         case Direction.THERE:
             move = Move(row.source_pool, row.target_pool, row.target_pool_id)
             found = (
@@ -85,7 +85,7 @@ def _of_level(row: VolumeChange) -> tuple[Act, ...]:
 
 
 def _of_throughput(row: VolumeChange) -> tuple[Act, ...]:
-    match row.leg:
+    match row.direction:
         case Direction.THERE:
             return (Throttle(row.target_pool, row.wanted_mibps or 0),)
         case Direction.BACK if row.mibps_before is not None:
@@ -147,7 +147,7 @@ def state_of_pool(
 
 
 def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
-    if row.leg == Direction.BACK:
+    if row.direction == Direction.BACK:
         if row.shrunk_from is None or pool.size_bytes >= row.shrunk_from:
             return Reached()
         return Ready(row.shrunk_from, pool.size_bytes)
@@ -165,7 +165,7 @@ def _growth(row: VolumeChange, pool: Pool, taken: int) -> State:
 
 def _shrinkage(row: VolumeChange, pool: Pool, taken: int) -> State:
     least = whole(taken)
-    if row.leg == Direction.THERE:
+    if row.direction == Direction.THERE:
         size = max(row.shrink_to or 0, least)
         stays = "" if size < pool.size_bytes else _stays(pool, taken)
         return Ready(size, pool.size_bytes) if not stays else Reached(stays)
@@ -195,7 +195,7 @@ def state_of_move(
     if here is not None and _is_same(row, here):
         return Ready() if is_settled(here) else Busy(f"volume {here.place.name}: {here.state}")
     gone = f"Volume {row.volume_name} is no longer in pool {act.source} or {act.target}"
-    if row.leg == Direction.BACK and not row.is_begun:
+    if row.direction == Direction.BACK and not row.is_begun:
         return Reached(
             f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
         )
@@ -206,7 +206,7 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: AnfVolume | No
     """The state of setting the throughput of a volume."""
     if volume is None or not _is_same(row, volume):
         gone = f"Volume {row.volume_name} is no longer in pool {act.pool}"
-        if row.leg == Direction.BACK:
+        if row.direction == Direction.BACK:
             return Reached(
                 f"{gone}: it was moved or deleted outside Quartermaster, so it was not reverted."
             )
@@ -216,7 +216,7 @@ def state_of_throughput(row: VolumeChange, act: Throttle, volume: AnfVolume | No
     if volume.throughput_mibps == act.mibps:
         return Reached(mibps=act.mibps)
     is_of_others = row.kind == ChangeKind.THROUGHPUT and volume.throughput_mibps != row.mibps_seen
-    if row.leg == Direction.BACK and not row.is_begun and is_of_others:
+    if row.direction == Direction.BACK and not row.is_begun and is_of_others:
         return Reached(
             f"The throughput was set to {throughput(volume.throughput_mibps)} outside"
             " Quartermaster, so it was not reverted."

@@ -152,8 +152,8 @@ class Beginning:
         if other is not None:
             raise under_way(other)
         raised = went_up_at(session, found.volume.file_system)
-        standing = VolumeState(estate, named, found, raised, now, seen.record)
-        plan = _planned(row, standing, anf)
+        state = VolumeState(estate, named, found, raised, now, seen.record)
+        plan = _planned(row, state, anf)
         if plan.growth_bytes > row.shown_growth_bytes:
             raise ConflictError(
                 f"Pool {plan.target.name} would now have to grow by {capacity(plan.growth_bytes)},"
@@ -181,12 +181,12 @@ class Beginning:
             show_card(session, row.subject, place, now, live=False, owner=deciders[0])
 
 
-def _planned(row: VolumeChange, standing: VolumeState, anf: Anf) -> ChangePlan:
+def _planned(row: VolumeChange, state: VolumeState, anf: Anf) -> ChangePlan:
     """The plan of a change; that of a boost also determines what is set."""
     if not row.boosted_id:
-        return make_plan(standing, wish_of(row), anf)
-    wish, plan = boosted(standing, anf)
-    row.kind, row.wanted_level, row.wanted_mibps = wish.kind, wish.level, wish.mibps
+        return make_plan(state, wish_of(row), anf)
+    request, plan = boosted(state, anf)
+    row.kind, row.wanted_level, row.wanted_mibps = request.kind, request.level, request.mibps
     return plan
 
 

@@ -45,30 +45,30 @@ class Coming:
     mibps: float | None
 
 
-def boosted(standing: VolumeState, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
+def boosted(state: VolumeState, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
     """The best boost of a volume, and its plan.
 
     With manual QoS it is half of the throughput left in the volume's pool, so that some is left for
     others. With automatic QoS it is the fastest higher level with free capacity in a pool, else the
     lowest of the levels whose pools have to grow least. Raises UserError if there is none.
     """
-    estate, volume = standing.estate, standing.found.volume
+    estate, volume = state.estate, state.found.volume
     source = next((each for each in estate.pools if volume in estate.inside(each)), None)
     if source is None:
         raise ConflictError(
             f"The bot cannot see the pool of volume {volume.place.name} in Azure.", ""
         )
     if source.qos == MANUAL:
-        wish = ChangeRequest(ChangeKind.THROUGHPUT, mibps=_more(estate, volume, source))
-        return wish, make_plan(standing, wish, anf)
-    if standing.named.id or volume.maker:
+        request = ChangeRequest(ChangeKind.THROUGHPUT, mibps=_more(estate, volume, source))
+        return request, make_plan(state, request, anf)
+    if state.named.id or volume.maker:
         raise ConflictError(
             f"Pool {source.name} has automatic QoS, so only a move to another pool would make the"
             " volume faster. A move changes its Azure id, and Trident, which created it, would not"
             " learn the new id.",
             f"{_WITHOUT} Volumes in pools with manual QoS can be boosted.",
         )
-    return _higher(standing, source, anf)
+    return _higher(state, source, anf)
 
 
 def _more(estate: Estate, volume: AnfVolume, pool: Pool) -> float:
@@ -85,22 +85,22 @@ def _more(estate: Estate, volume: AnfVolume, pool: Pool) -> float:
     return wanted
 
 
-def _higher(standing: VolumeState, source: Pool, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
+def _higher(state: VolumeState, source: Pool, anf: Anf) -> tuple[ChangeRequest, ChangePlan]:
     rate = RATES.get(source.level, max(RATES.values()))
     found: list[tuple[int, int, ChangeRequest, ChangePlan]] = []
     refusal: UserError | None = None
     for level, higher in RATES.items():
         if higher <= rate:
             continue
-        wish = ChangeRequest(ChangeKind.LEVEL, level)
+        request = ChangeRequest(ChangeKind.LEVEL, level)
         try:
-            plan = make_plan(standing, wish, anf)
+            plan = make_plan(state, request, anf)
         except UserError as error:
             refusal = refusal or error
             continue
         if plan.target.qos != MANUAL:
             growth = plan.growth_bytes
-            found.append((growth, higher if growth else -higher, wish, plan))
+            found.append((growth, higher if growth else -higher, request, plan))
     if not found:
         raise refusal or ConflictError(
             f"Pool {source.name} is {source.level}, and there is no higher level to boost to.",

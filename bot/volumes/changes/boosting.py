@@ -109,7 +109,7 @@ def _far(row: VolumeChange) -> Markup:
             return plain(f"waiting for approval: {_gain(row)}{costs}")
         case ChangePhase.APPROVED:
             return plain(f"pending: {_gain(row)}")
-        case ChangePhase.WORKING if row.leg == Direction.THERE:
+        case ChangePhase.WORKING if row.direction == Direction.THERE:
             return plain(f"in progress: {_gain(row)}")
         case ChangePhase.WORKING:
             return plain(f"reverting from {where_it_is(row)}")

@@ -77,7 +77,7 @@ def _work(row: VolumeChange) -> str:
     way = acts(row)
     act = way[row.position] if row.position < len(way) else None
     prefix = {Direction.BACK: "Reverting: ", Direction.UNDO: "Undoing: "}.get(
-        Direction(row.leg), "Applying: "
+        Direction(row.direction), "Applying: "
     )
     match act:
         case Grow(pool):

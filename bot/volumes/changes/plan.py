@@ -67,9 +67,9 @@ class VolumeState:
     record: Record | None = None
 
 
-def make_plan(standing: VolumeState, wish: ChangeRequest, anf: Anf) -> ChangePlan:
+def make_plan(state: VolumeState, request: ChangeRequest, anf: Anf) -> ChangePlan:
     """The plan of a change; raises UserError if impossible."""
-    estate, volume, changes = standing.estate, standing.found.volume, _allowed(anf)
+    estate, volume, changes = state.estate, state.found.volume, _allowed(anf)
     source = next((p for p in estate.pools if volume in estate.inside(p)), None)
     if source is None:
         raise ConflictError(
@@ -79,10 +79,10 @@ def make_plan(standing: VolumeState, wish: ChangeRequest, anf: Anf) -> ChangePla
         raise ConflictError(
             f"Azure is working on the volume: {volume.state}.", "Try again when that is done."
         )
-    if wish.kind == ChangeKind.THROUGHPUT:
-        plan = _of_throughput(estate, volume, source, wish)
+    if request.kind == ChangeKind.THROUGHPUT:
+        plan = _of_throughput(estate, volume, source, request)
     else:
-        plan = _of_level(standing, source, wish, anf)
+        plan = _of_level(state, source, request, anf)
     cost = plan.cost_delta
     costs = cost is None or cost > changes.approve_above
     is_asked = changes.approve == "always" or costs or plan.is_trident
@@ -109,9 +109,9 @@ def _allowed(anf: Anf) -> AnfChanges:
 
 
 def _of_throughput(
-    estate: Estate, volume: AnfVolume, pool: Pool, wish: ChangeRequest
+    estate: Estate, volume: AnfVolume, pool: Pool, request: ChangeRequest
 ) -> ChangePlan:
-    wanted = wish.mibps or 0
+    wanted = request.mibps or 0
     if pool.qos != MANUAL:
         rate = f", {RATES[pool.level]} MiB/s per TiB" if pool.level in RATES else ""
         raise ConflictError(
@@ -138,17 +138,17 @@ def _of_throughput(
     return ChangePlan(volume, pool, pool, wanted)
 
 
-def _of_level(standing: VolumeState, source: Pool, wish: ChangeRequest, anf: Anf) -> ChangePlan:
-    estate, volume = standing.estate, standing.found.volume
-    if source.level == wish.level and not wish.pool:
+def _of_level(state: VolumeState, source: Pool, request: ChangeRequest, anf: Anf) -> ChangePlan:
+    estate, volume = state.estate, state.found.volume
+    if source.level == request.level and not request.pool:
         raise ConflictError(
             f"The volume is already on {source.level}, in pool {source.name}.",
             "To move it to another pool of that level, name the pool with --pool.",
         )
-    _refuse_trident(standing)
-    _refuse_waiting(standing, source, wish, _allowed(anf))
-    target, grow_to = choose(estate, volume, source, wish.level, wish.pool)
-    shrink_to = smaller(estate, volume, source) if wish.is_shrinking else None
+    _refuse_trident(state)
+    _refuse_waiting(state, source, request, _allowed(anf))
+    target, grow_to = choose(estate, volume, source, request.level, request.pool)
+    shrink_to = smaller(estate, volume, source) if request.is_shrinking else None
     is_manual = target.qos == MANUAL
     by_size = estimated_throughput(target.level, volume.quota_bytes)
     return ChangePlan(
@@ -159,7 +159,7 @@ def _of_level(standing: VolumeState, source: Pool, wish: ChangeRequest, anf: Anf
         grow_to,
         shrink_to,
         _cost(anf, {target: grow_to, source: shrink_to}),
-        is_trident=bool(standing.named.id),
+        is_trident=bool(state.named.id),
     )
 
 
@@ -182,10 +182,10 @@ def _cost(anf: Anf, sizes: Mapping[Pool, int | None]) -> float | None:
     return total
 
 
-def _refuse_trident(standing: VolumeState) -> None:
+def _refuse_trident(state: VolumeState) -> None:
     """Raises ConflictError if a move needs an update of Trident's record that is impossible."""
-    record, volume = standing.record, standing.found.volume
-    if not standing.named.id and not volume.maker:
+    record, volume = state.record, state.found.volume
+    if not state.named.id and not volume.maker:
         return
     if record is not None and record.unread:
         raise ConflictError(
@@ -206,10 +206,10 @@ def _refuse_trident(standing: VolumeState) -> None:
 
 
 def _refuse_waiting(
-    standing: VolumeState, source: Pool, wish: ChangeRequest, changes: AnfChanges
+    state: VolumeState, source: Pool, request: ChangeRequest, changes: AnfChanges
 ) -> None:
-    since = may_go_down(standing.went_up_at, changes)
-    if since is None or standing.now >= since or not goes_down(source.level, wish.level):
+    since = may_go_down(state.went_up_at, changes)
+    if since is None or state.now >= since or not goes_down(source.level, request.level):
         return
     raise ConflictError(
         f"The volume recently went up to {source.level}. Azure allows a lower level again"

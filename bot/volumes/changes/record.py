@@ -54,9 +54,9 @@ class Outcome:
 def record(session: Session, seen: VolumeChange, outcome: Outcome) -> None:
     """Updates the row, unless it has moved on since it was `seen`."""
     row = session.get(VolumeChange, seen.id)
-    if row is None or (row.phase, row.leg, row.position) != (
+    if row is None or (row.phase, row.direction, row.position) != (
         ChangePhase.WORKING,
-        seen.leg,
+        seen.direction,
         seen.position,
     ):
         return
@@ -71,7 +71,7 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
     row.trouble, row.not_before = "", None
     match outcome.following:
         case Advance(remains, mibps):
-            row.mibps_seen = mibps if row.leg == Direction.THERE and mibps else row.mibps_seen
+            row.mibps_seen = mibps if row.direction == Direction.THERE and mibps else row.mibps_seen
             _advance(session, row, outcome.act, remains, now)
         case Prepare(size_bytes, size_now):
             _prepare(session, row, outcome, size_bytes, size_now)
@@ -88,11 +88,11 @@ def _follow(session: Session, row: VolumeChange, outcome: Outcome) -> None:
 
 
 def arrive(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
-    """All acts of the leg are done: the change is active, or has ended."""
+    """All acts of this direction are done: the change is active, or has ended."""
     row = session.get(VolumeChange, row_id)
     if row is None or row.phase != ChangePhase.WORKING:
         return
-    match row.leg:
+    match row.direction:
         case Direction.THERE if row.duration_seconds is not None:
             row.phase, row.since = ChangePhase.HELD, now
             row.ends_at = now + timedelta(seconds=row.duration_seconds)
@@ -133,7 +133,7 @@ def end(session: Session, row: VolumeChange, phase: ChangePhase, now: datetime) 
 
 
 def due_at(row: VolumeChange, settings: Settings, now: datetime) -> datetime:
-    """When the next leg begins: now, or at its end, or later if Azure requires a wait."""
+    """When the next direction begins: now, or at its end, or later if Azure requires a wait."""
     if row.phase == ChangePhase.APPROVED or row.ends_at is None:
         return now
     is_down = row.kind == ChangeKind.LEVEL and goes_down(row.target_level, row.source_level)
@@ -156,7 +156,7 @@ def wait_until(session: Session, row_id: str, moment: datetime) -> None:
 
 
 def set_out(session: Session, row_id: str, settings: Settings, now: datetime) -> None:
-    """Begins the next leg, unless another change uses its pools or the change is kept."""
+    """Begins the next direction, unless another change uses its pools or the change is kept."""
     row = session.get(VolumeChange, row_id)
     if row is None or row.phase not in {ChangePhase.APPROVED, ChangePhase.HELD}:
         return
@@ -167,7 +167,7 @@ def set_out(session: Session, row_id: str, settings: Settings, now: datetime) ->
     else:
         row.trouble = _in_the_way(session, row)
     if not row.kept_for and not row.trouble:
-        row.leg = Direction.THERE if row.phase == ChangePhase.APPROVED else Direction.BACK
+        row.direction = Direction.THERE if row.phase == ChangePhase.APPROVED else Direction.BACK
         row.phase, row.since, row.not_before, row.position = ChangePhase.WORKING, now, None, 0
         _rest_act(row)
         wake(session, CHANGE, row.id, LANE, now)
@@ -203,14 +203,14 @@ def _advance(session: Session, row: VolumeChange, act: Act, remains: str, now: d
     match act:
         case Move() if not remains:
             levels = (row.source_level, row.target_level)
-            before, after = levels if row.leg == Direction.THERE else levels[::-1]
+            before, after = levels if row.direction == Direction.THERE else levels[::-1]
             row.went_up_at = now if goes_down(after, before) else row.went_up_at
             row.repair_id = None
             if row.is_trident:
-                note_move(session, row, row.ids(is_back=row.leg == Direction.BACK), now)
-        case Shrink() if row.leg != Direction.THERE and not remains:
+                note_move(session, row, row.ids(is_back=row.direction == Direction.BACK), now)
+        case Shrink() if row.direction != Direction.THERE and not remains:
             row.grown_from = None
-        case Grow() if row.leg == Direction.BACK:
+        case Grow() if row.direction == Direction.BACK:
             row.shrunk_from = None
         case _:
             pass
@@ -228,9 +228,9 @@ def _prepare(
 ) -> None:
     row.is_begun, row.resize_to = True, size_bytes
     match outcome.act:
-        case Grow() if row.leg == Direction.THERE:
+        case Grow() if row.direction == Direction.THERE:
             row.grown_from = size_now
-        case Shrink() if row.leg == Direction.THERE:
+        case Shrink() if row.direction == Direction.THERE:
             row.shrunk_from = size_now
         case TellTrident(ids):
             _tell(session, row, ids, outcome)
@@ -253,15 +253,15 @@ def _fail(
     if isinstance(act, TellTrident):
         _advance(session, row, act, f"Trident's record was not updated. {why} {hint}", now)
     elif isinstance(act, Shrink):
-        if row.leg == Direction.THERE:
+        if row.direction == Direction.THERE:
             row.shrunk_from = None
         _advance(session, row, act, f"Pool {act.pool} was not shrunk. {why}", now)
-    elif row.leg == Direction.BACK:
+    elif row.direction == Direction.BACK:
         row.trouble, row.not_before, row.since = why, now + _RETRY_RETURN, now
         notices.not_returned(session, row, now)
     else:
         row.outcome, row.hint = why, hint
-        row.leg, row.position, row.since = Direction.UNDO, 0, now
+        row.direction, row.position, row.since = Direction.UNDO, 0, now
 
 
 def _remain(row: VolumeChange, remains: str) -> None:

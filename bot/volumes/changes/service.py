@@ -81,7 +81,7 @@ class ChangeButton(msgspec.Struct, frozen=True, omit_defaults=True):
     growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
 
     @property
-    def wish(self) -> ChangeRequest:
+    def request(self) -> ChangeRequest:
         """The request for the plan."""
         return ChangeRequest(self.kind, self.level, self.pool, self.mibps, self.is_shrinking)
 
@@ -152,8 +152,8 @@ class ChangeService:
         raised = self._database.read(lambda session: went_up_at(session, file_system))
         anf = self._files.configured
         record = record_of(self._clusters.get(asked.cluster), anf, of.volume)
-        standing = VolumeState(estate, of.named, found, raised, self._clock.now(), record)
-        return make_plan(standing, asked.wish, anf), anf
+        state = VolumeState(estate, of.named, found, raised, self._clock.now(), record)
+        return make_plan(state, asked.request, anf), anf
 
     def meant(self, asked: ChangeButton) -> ChangeButton:
         """The same request, without a limit on how much the pool may grow."""
@@ -264,7 +264,8 @@ def raises_during(
     is_in_force = or_(
         col(VolumeChange.phase).in_((ChangePhase.HELD, ChangePhase.DONE)),
         and_(
-            col(VolumeChange.phase) == ChangePhase.WORKING, col(VolumeChange.leg) == Direction.BACK
+            col(VolumeChange.phase) == ChangePhase.WORKING,
+            col(VolumeChange.direction) == Direction.BACK,
         ),
     )
     is_past = and_(

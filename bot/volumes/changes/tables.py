@@ -59,14 +59,14 @@ class VolumeChange(SQLModel, table=True):
 
     The first block is the request, with what the requester was shown: `shown_growth_bytes` is the
     most that the target pool may grow by. The second is the plan, written once after the read from
-    Azure: pools by their names, in one account. The third is its progress. `leg` and `position` are
-    the current act; `is_begun` says that its request may have been sent, `operation` is the URL of
-    the operation in Azure, `is_confirming` says that Azure reported success, `resize_to` is the new
-    size of a pool. `grown_from` and `shrunk_from` are the sizes of the target and the source pool
-    before they were changed, while they are. `went_up_at` is when the volume was seen on a higher
-    level. If `is_trident`, Trident's record is updated after each move by the repair of
-    `repair_id`. At its end the change is kept, at most until `kept_until`, for what `kept_for`
-    names.
+    Azure: pools by their names, in one account. The third is its progress. `direction` and
+    `position` are the current act; `is_begun` says that its request may have been sent, `operation`
+    is the URL of the operation in Azure, `is_confirming` says that Azure reported success,
+    `resize_to` is the new size of a pool. `grown_from` and `shrunk_from` are the sizes of the
+    target and the source pool before they were changed, while they are. `went_up_at` is when the
+    volume was seen on a higher level. If `is_trident`, Trident's record is updated after each move
+    by the repair of `repair_id`. At its end the change is kept, at most until `kept_until`, for
+    what `kept_for` names.
 
     A boost is for a subject that fills the volume, and is reverted when that releases it: of
     `boosted_kind` and `boosted_id`, named `boosted_name`. What it sets is determined by its plan.
@@ -129,7 +129,7 @@ class VolumeChange(SQLModel, table=True):
 
     phase: str = ChangePhase.CHECKING
     since: datetime = Field(sa_type=Moment)
-    leg: str = Direction.THERE
+    direction: str = Field(default=Direction.THERE, sa_column_kwargs={"name": "leg"})
     position: int = 0
     is_begun: bool = False
     begun_at: datetime | None = Field(default=None, sa_type=Moment)

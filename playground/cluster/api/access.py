@@ -33,7 +33,7 @@ ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
 
 
 @dataclass(frozen=True)
-class Wish:
+class Attributes:
     """What somebody wants to do."""
 
     verb: str
@@ -63,18 +63,18 @@ class Access:
             raise unauthorized()
         return user
 
-    def require(self, user: User, wish: Wish) -> None:
+    def require(self, user: User, attributes: Attributes) -> None:
         """403 in the words of the API server, if the user may not."""
-        if not self.may(user, wish):
-            raise _refusal(user, wish)
+        if not self.may(user, attributes):
+            raise _refusal(user, attributes)
 
-    def may(self, user: User, wish: Wish) -> bool:
+    def may(self, user: User, attributes: Attributes) -> bool:
         """Whether a rule allows it, and no fault forbids it."""
-        if user.watched and (wish.verb, wish.resource) in self.forbidden:
+        if user.watched and (attributes.verb, attributes.resource) in self.forbidden:
             return False
         if "system:masters" in user.groups:
             return True
-        return any(_allows(rule, wish) for rule in self.rules(user, wish.namespace))
+        return any(_allows(rule, attributes) for rule in self.rules(user, attributes.namespace))
 
     def rules(self, user: User, namespace: str) -> Iterator[Rule]:
         """All rules that hold for a user, in one namespace too."""
@@ -109,21 +109,21 @@ def _is_subject(subject: dict[str, Any], user: User) -> bool:
             return account == user.name
 
 
-def _allows(rule: Rule, wish: Wish) -> bool:
+def _allows(rule: Rule, attributes: Attributes) -> bool:
     def lists(field: str, value: str) -> bool:
         listed = rule.get(field) or ()
         return "*" in listed or value in listed
 
-    if not lists("verbs", wish.verb):
+    if not lists("verbs", attributes.verb):
         return False
-    if wish.path:
+    if attributes.path:
         paths = rule.get("nonResourceURLs") or ()
-        return any(p in {"*", wish.path} or _prefix(p, wish.path) for p in paths)
+        return any(p in {"*", attributes.path} or _prefix(p, attributes.path) for p in paths)
     names = rule.get("resourceNames") or ()
     return (
-        lists("apiGroups", wish.group)
-        and lists("resources", wish.resource)
-        and (not names or wish.name in names)
+        lists("apiGroups", attributes.group)
+        and lists("resources", attributes.resource)
+        and (not names or attributes.name in names)
     )
 
 
@@ -131,23 +131,29 @@ def _prefix(pattern: str, path: str) -> bool:
     return pattern.endswith("*") and path.startswith(pattern[:-1])
 
 
-def _refusal(user: User, wish: Wish) -> ApiError:
-    if wish.path:
-        message = f'forbidden: User "{user.name}" cannot {wish.verb} path "{wish.path}"'
+def _refusal(user: User, attributes: Attributes) -> ApiError:
+    if attributes.path:
+        message = f'forbidden: User "{user.name}" cannot {attributes.verb} path "{attributes.path}"'
         return ApiError(403, "Forbidden", message)
-    where = f'in the namespace "{wish.namespace}"' if wish.namespace else "at the cluster scope"
-    plural = wish.resource.partition("/")[0]
-    qualified = f"{plural}.{wish.group}" if wish.group else plural
+    where = (
+        f'in the namespace "{attributes.namespace}"'
+        if attributes.namespace
+        else "at the cluster scope"
+    )
+    plural = attributes.resource.partition("/")[0]
+    qualified = f"{plural}.{attributes.group}" if attributes.group else plural
     what = (
-        f'{qualified} "{wish.name}" is forbidden: ' if wish.name else f"{qualified} is forbidden: "
+        f'{qualified} "{attributes.name}" is forbidden: '
+        if attributes.name
+        else f"{qualified} is forbidden: "
     )
     message = (
-        f'{what}User "{user.name}" cannot {wish.verb} resource "{wish.resource}" '
-        f'in API group "{wish.group}" {where}'
+        f'{what}User "{user.name}" cannot {attributes.verb} resource "{attributes.resource}" '
+        f'in API group "{attributes.group}" {where}'
     )
-    details = {"kind": plural, **({"name": wish.name} if wish.name else {})}
-    if wish.group:
-        details["group"] = wish.group
+    details = {"kind": plural, **({"name": attributes.name} if attributes.name else {})}
+    if attributes.group:
+        details["group"] = attributes.group
     return ApiError(403, "Forbidden", message, details)
 
 
@@ -157,7 +163,7 @@ def review_access(access: Access, user: User, body: Object) -> Object:
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if asked:
         part = f"/{asked['subresource']}" if asked.get("subresource") else ""
-        wish = Wish(
+        attributes = Attributes(
             asked.get("verb", ""),
             asked.get("group", ""),
             asked.get("resource", "") + part,
@@ -165,8 +171,8 @@ def review_access(access: Access, user: User, body: Object) -> Object:
             asked.get("name", ""),
         )
     else:
-        wish = Wish((path or {}).get("verb", "get"), path=(path or {}).get("path", "/"))
-    status: dict[str, Any] = {"allowed": access.may(user, wish)}
+        attributes = Attributes((path or {}).get("verb", "get"), path=(path or {}).get("path", "/"))
+    status: dict[str, Any] = {"allowed": access.may(user, attributes)}
     if status["allowed"]:
         status["reason"] = "RBAC: allowed"
     return _review("SelfSubjectAccessReview", spec, status)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
 
-from playground.cluster.api.access import Access, User, Wish
+from playground.cluster.api.access import Access, Attributes, User
 from playground.cluster.api.answers import Answer, Call, failure, warned
 from playground.cluster.api.connections import Connections
 from playground.cluster.api.faults import Faults
@@ -48,19 +48,19 @@ class ClusterApp:
         """Answers; False when the connection is to be closed without an answer."""
         try:
             user = self.access.user(call.headers.get("authorization", ""))
-            wish = wish_of(self.inside.kinds, call)
+            attributes = wish_of(self.inside.kinds, call)
         except ApiError as error:
             await _send(send, failure(error))
             return True
         if not user.watched:
-            return await self._finish(self._perform(user, wish, call), receive, send)
-        request = self._open(wish, call)
+            return await self._finish(self._perform(user, attributes, call), receive, send)
+        request = self._open(attributes, call)
         if self.faults.reset or await self.ledger.arrived(request):
             return False
         if self.faults.slow_seconds:
             await asyncio.sleep(self.faults.slow_seconds)
-        refusal = self.faults.before(wish.verb)
-        result = failure(refusal) if refusal else self._perform(user, wish, call)
+        refusal = self.faults.before(attributes.verb)
+        result = failure(refusal) if refusal else self._perform(user, attributes, call)
         if await self.ledger.answered(request):
             if isinstance(result, Watch):
                 result.close()
@@ -83,35 +83,38 @@ class ClusterApp:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         return not result.is_cut
 
-    def _perform(self, user: User, wish: Wish, call: Call) -> Answer | Watch:
+    def _perform(self, user: User, attributes: Attributes, call: Call) -> Answer | Watch:
         with self.inside.lock:
             self.inside.loop.settle()
             self.inside.warnings.clear()
             try:
-                result = warned(self._result(user, wish, call), self.inside.warnings)
+                result = warned(self._result(user, attributes, call), self.inside.warnings)
             except ApiError as error:
                 result = failure(error)
             self.inside.loop.settle()
         self.after_request()
         return result
 
-    def _result(self, user: User, wish: Wish, call: Call) -> Answer | Watch:
-        if wish.verb != "watch":
-            return self._routes.answer(user, wish, call)
-        target = self._routes.watch_target(user, wish, call)
+    def _result(self, user: User, attributes: Attributes, call: Call) -> Answer | Watch:
+        if attributes.verb != "watch":
+            return self._routes.answer(user, attributes, call)
+        target = self._routes.watch_target(user, attributes, call)
         watch = Watch(self.inside, target, call, self.bookmark_seconds)
         if user.watched and self.faults.watch_is_gone():
             watch.expire(0)
             watch.end()
         return watch
 
-    def _open(self, wish: Wish, call: Call) -> Request:
-        about = "/".join(part for part in (wish.namespace, wish.name) if part)
-        if wish.verb == "create" and not wish.name:
-            about = _named_in(call, wish.namespace)
-        effect = wish.verb in EFFECTS and not wish.resource.startswith("selfsubject")
+    def _open(self, attributes: Attributes, call: Call) -> Request:
+        about = "/".join(part for part in (attributes.namespace, attributes.name) if part)
+        if attributes.verb == "create" and not attributes.name:
+            about = _named_in(call, attributes.namespace)
+        effect = attributes.verb in EFFECTS and not attributes.resource.startswith("selfsubject")
         return self.ledger.open(
-            SERVICE, f"{wish.verb} {wish.resource or wish.path}", about, effect=effect
+            SERVICE,
+            f"{attributes.verb} {attributes.resource or attributes.path}",
+            about,
+            effect=effect,
         )
 
 

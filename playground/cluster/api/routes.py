@@ -1,6 +1,6 @@
 """Which request is answered by what."""
 
-from playground.cluster.api.access import Access, User, Wish, review_access, review_rules
+from playground.cluster.api.access import Access, Attributes, User, review_access, review_rules
 from playground.cluster.api.answers import Answer, Call, answer
 from playground.cluster.api.discovery import AUTHORIZATION, VISIBILITY, discover
 from playground.cluster.api.paths import Target, target_of
@@ -27,19 +27,19 @@ _OPEN = {"/healthz", "/livez", "/readyz"}
 _PENDING_LIMIT = 1000
 
 
-def wish_of(kinds: Kinds, call: Call) -> Wish:
+def wish_of(kinds: Kinds, call: Call) -> Attributes:
     """What a request wants to do, for rules and for the record; 404 for unserved paths."""
     parts = [part for part in call.path.split("/") if part]
     if _is_discovery(parts) or call.path in _OPEN:
-        return Wish("get", path=call.path)
+        return Attributes("get", path=call.path)
     if parts[:2] == ["apis", AUTHORIZATION]:
-        return Wish("create", AUTHORIZATION, parts[-1])
+        return Attributes("create", AUTHORIZATION, parts[-1])
     if parts[:2] == ["apis", VISIBILITY]:
         return _pending_wish(parts)
     target = target_of(kinds, call.path)
     verb = _verb(target, call)
     group = target.kind.group
-    return Wish(verb, group, target.resource, target.namespace, target.name)
+    return Attributes(verb, group, target.resource, target.namespace, target.name)
 
 
 def _is_discovery(parts: list[str]) -> bool:
@@ -65,14 +65,14 @@ def _verb(target: Target, call: Call) -> str:
     return verb
 
 
-def _pending_wish(parts: list[str]) -> Wish:
+def _pending_wish(parts: list[str]) -> Attributes:
     rest = parts[3:]
     namespace = ""
     if rest[:1] == ["namespaces"]:
         namespace, rest = rest[1], rest[2:]
     match rest:
         case [("clusterqueues" | "localqueues") as plural, name, "pendingworkloads"]:
-            return Wish("get", VISIBILITY, f"{plural}/pendingworkloads", namespace, name)
+            return Attributes("get", VISIBILITY, f"{plural}/pendingworkloads", namespace, name)
         case _:
             raise no_such_path()
 
@@ -84,21 +84,21 @@ class Routes:
         self._inside = inside
         self._access = access
 
-    def answer(self, user: User, wish: Wish, call: Call) -> Answer:
+    def answer(self, user: User, attributes: Attributes, call: Call) -> Answer:
         """The answer to a request that is no watch."""
-        if wish.path:
+        if attributes.path:
             return self._document(call)
-        if wish.group == AUTHORIZATION:
-            return self._review(user, wish, call)
-        self._access.require(user, wish)
-        if wish.group == VISIBILITY:
-            return self._pending(wish, call)
+        if attributes.group == AUTHORIZATION:
+            return self._review(user, attributes, call)
+        self._access.require(user, attributes)
+        if attributes.group == VISIBILITY:
+            return self._pending(attributes, call)
         target = target_of(self._inside.kinds, call.path)
-        return self._object(target, wish.verb, call)
+        return self._object(target, attributes.verb, call)
 
-    def watch_target(self, user: User, wish: Wish, call: Call) -> Target:
+    def watch_target(self, user: User, attributes: Attributes, call: Call) -> Target:
         """What a watch is about, if the user may watch it."""
-        self._access.require(user, wish)
+        self._access.require(user, attributes)
         return target_of(self._inside.kinds, call.path)
 
     def _object(self, target: Target, verb: str, call: Call) -> Answer:
@@ -148,10 +148,10 @@ class Routes:
         queue = self._inside.kinds.find(KUEUE, CLUSTER_QUEUE.plural)
         return queue.versions if queue is not None and self._inside.kueue_on else ()
 
-    def _review(self, user: User, wish: Wish, call: Call) -> Answer:
+    def _review(self, user: User, attributes: Attributes, call: Call) -> Answer:
         if call.method != "POST":
             raise method_not_allowed()
-        match wish.resource:
+        match attributes.resource:
             case "selfsubjectaccessreviews":
                 return answer(review_access(self._access, user, call.json()), 201)
             case "selfsubjectrulesreviews":
@@ -159,7 +159,7 @@ class Routes:
             case _:
                 raise no_such_path()
 
-    def _pending(self, wish: Wish, call: Call) -> Answer:
+    def _pending(self, attributes: Attributes, call: Call) -> Answer:
         inside = self._inside
         version = call.path.split("/")[3]
         if version not in self._visibility():
@@ -168,16 +168,18 @@ class Routes:
             int(call.query.get("offset") or 0),
             int(call.query.get("limit") or _PENDING_LIMIT),
         )
-        if wish.resource.startswith("clusterqueues"):
-            if inside.store.get(CLUSTER_QUEUE, "", wish.name) is None:
-                raise not_found(CLUSTER_QUEUE, wish.name)
-            body = pending_summary(inside.world, wish.name, None, page)
+        if attributes.resource.startswith("clusterqueues"):
+            if inside.store.get(CLUSTER_QUEUE, "", attributes.name) is None:
+                raise not_found(CLUSTER_QUEUE, attributes.name)
+            body = pending_summary(inside.world, attributes.name, None, page)
         else:
-            local = inside.store.get(LOCAL_QUEUE, wish.namespace, wish.name)
+            local = inside.store.get(LOCAL_QUEUE, attributes.namespace, attributes.name)
             if local is None:
-                raise not_found(LOCAL_QUEUE, wish.name)
+                raise not_found(LOCAL_QUEUE, attributes.name)
             queue = local["spec"]["clusterQueue"]
-            body = pending_summary(inside.world, queue, (wish.namespace, wish.name), page)
+            body = pending_summary(
+                inside.world, queue, (attributes.namespace, attributes.name), page
+            )
         return answer({**body, "apiVersion": f"{VISIBILITY}/{version}"})
 
 

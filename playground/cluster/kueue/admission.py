@@ -10,9 +10,10 @@ from playground.cluster.kueue.flavors import Attempt
 from playground.cluster.kueue.preemption import Target, message_for
 from playground.cluster.kueue.quota import Ledger, Queue
 from playground.cluster.kueue.slices import replace_slice
-from playground.cluster.kueue.standing import admit, evict, say, wait
+from playground.cluster.kueue.transitions import admit, evict, say, wait
 from playground.cluster.kueue.workloads import (
     admission,
+    admission_inputs,
     is_evicted,
     is_finished,
     is_pending,
@@ -20,7 +21,6 @@ from playground.cluster.kueue.workloads import (
     may_be_admitted,
     order,
     queued_since,
-    standing,
 )
 from playground.cluster.objects.conditions import condition, is_true
 from playground.cluster.objects.kinds import (
@@ -49,7 +49,7 @@ def matters(change: Change) -> bool:
     if change.before is None or change.type == "DELETED":
         return True
     if change.kind == WORKLOAD.qualified:
-        return standing(change.before) != standing(change.obj)
+        return admission_inputs(change.before) != admission_inputs(change.obj)
     before, after = change.before, change.obj
     return (
         before.get("spec") != after.get("spec")

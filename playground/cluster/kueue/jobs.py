@@ -18,8 +18,8 @@ from playground.cluster.kueue.returning import (
     latest_start,
 )
 from playground.cluster.kueue.slices import Slices, is_elastic
-from playground.cluster.kueue.standing import EVICTION_WORDS, evict, give_back, say
 from playground.cluster.kueue.starting import start_job, stop_job
+from playground.cluster.kueue.transitions import EVICTION_WORDS, evict, give_back, say
 from playground.cluster.kueue.workloads import (
     FINALIZER,
     QUEUE_LABEL,

@@ -9,7 +9,7 @@ import orjson
 from playground.cluster.control.job_counts import is_active
 from playground.cluster.control.world import World
 from playground.cluster.kueue.configuration import Configuration
-from playground.cluster.kueue.standing import give_back, say
+from playground.cluster.kueue.transitions import give_back, say
 from playground.cluster.kueue.workloads import (
     FINALIZER,
     PRIORITY_LABEL,

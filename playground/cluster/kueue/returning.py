@@ -4,7 +4,7 @@ from datetime import datetime
 
 from playground.cluster.control.loop import moment_of
 from playground.cluster.kueue.configuration import PodsReady
-from playground.cluster.kueue.standing import evict, say
+from playground.cluster.kueue.transitions import evict, say
 from playground.cluster.objects.conditions import condition, is_true
 from playground.cluster.objects.kinds import Object
 from playground.cluster.objects.operations import stamp

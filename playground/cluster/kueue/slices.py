@@ -5,8 +5,8 @@ from typing import Any
 
 from playground.cluster.control.job_counts import is_active
 from playground.cluster.control.world import World
-from playground.cluster.kueue.standing import say
 from playground.cluster.kueue.starting import pods_below
+from playground.cluster.kueue.transitions import say
 from playground.cluster.kueue.workloads import (
     Usage,
     admission,

@@ -9,7 +9,7 @@ from playground.cluster.kueue.admission import ledger_of, matters, pending_in
 from playground.cluster.kueue.configuration import Configuration
 from playground.cluster.kueue.quota import Cell, Ledger, Node, Queue
 from playground.cluster.kueue.shares import share_of
-from playground.cluster.kueue.standing import say
+from playground.cluster.kueue.transitions import say
 from playground.cluster.kueue.workloads import (
     Usage,
     held,

@@ -131,7 +131,7 @@ held = Remembered(_held)
 shape = Remembered(_shape)
 
 
-def standing(workload: Object) -> tuple[object, ...]:
+def admission_inputs(workload: Object) -> tuple[object, ...]:
     """What of a Workload matters to the queues."""
     return (
         workload["spec"],

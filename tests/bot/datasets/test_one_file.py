@@ -9,7 +9,7 @@ from bot.datasets.caches.lifecycle.replies import question
 from bot.datasets.caches.reads import Consequence
 from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.answers import Task
-from bot.datasets.fsx.tasks import failure, standing
+from bot.datasets.fsx.tasks import failure, progress
 from bot.slack.text import as_text
 from tests.bot.ground import START
 
@@ -38,6 +38,6 @@ def test_evicting_one_file_is_one_file(objects: int, said: str, *, is_imported: 
 
 def test_a_task_of_one_file_is_singular() -> None:
     going = Task("task-1", "EXPORT", "EXECUTING", total=1, succeeded=1)
-    assert standing(going) == "task-1 is EXECUTING, 1 of 1 file"
+    assert progress(going) == "task-1 is EXECUTING, 1 of 1 file"
     failed = Task("task-1", "EXPORT", "FAILED", total=1, failed=1, why="No.")
     assert failure(failed) == "FSx task task-1 failed. 1 of 1 file failed. No."

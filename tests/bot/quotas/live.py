@@ -97,11 +97,11 @@ class Live:
         return self.database.transaction(work)
 
     def ask(self, amount: int, donor: str | None = None) -> str:
-        wish = OverrideRequest(
+        options = OverrideRequest(
             "team-a", Amount(amount, relative=True), "CVPR deadline", 3 * DAY, donor=donor
         )
         by = caller(ALICE)
-        return self.do(lambda s: self.service.request(s, wish, by, self.clock.now())).id
+        return self.do(lambda s: self.service.request(s, options, by, self.clock.now())).id
 
     def approve(self, override_id: str) -> None:
         def work(session: Session) -> None:

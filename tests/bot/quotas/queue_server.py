@@ -9,8 +9,8 @@ from typing import Any
 
 from bot.cluster.resources import WORKLOADS, Resource
 from bot.database.database import Session
+from bot.quotas.engines.admission import Item
 from bot.quotas.engines.quota import ANNOTATION
-from bot.quotas.engines.standing import Item
 from playground.cluster.kueue.queue_rules import queue_causes
 from playground.cluster.objects.errors import ApiError, denied
 from playground.cluster.objects.patches import json_patch

@@ -157,14 +157,14 @@ class Rig:
         self, amount: str = "+8", person: str = ALICE, channel: str = TEAM_A, **more: Any
     ) -> str:
         """Somebody asks for an override of team-a; its id."""
-        wish = self.wish(amount, **more)
+        options = self.options(amount, **more)
         return self.do(
             lambda session: self.service.request(
-                session, wish, caller(person, channel), self.clock.now()
+                session, options, caller(person, channel), self.clock.now()
             )
         ).id
 
-    def wish(self, amount: str, **more: Any) -> OverrideRequest:
+    def options(self, amount: str, **more: Any) -> OverrideRequest:
         spelled = Amount(int(amount), relative=amount[0] in "+-")
         fields: dict[str, Any] = {"team": "team-a", "reason": "CVPR deadline", "length": 3 * DAY}
         return OverrideRequest(amount=spelled, **(fields | more))
@@ -198,9 +198,9 @@ class Rig:
         return status_card(self.do(lambda session: self.service.status(session, teams)))
 
     def set_base(self, amount: str, channel: str = APPROVE) -> str:
-        wish, by = self.wish(amount, length=None), caller(CAROL, channel)
+        options, by = self.options(amount, length=None), caller(CAROL, channel)
         now = self.clock.now()
-        return self.do(lambda session: self.service.set_base(session, wish, by, now)).id
+        return self.do(lambda session: self.service.set_base(session, options, by, now)).id
 
     def take_right_from(self, person: str) -> None:
         """Makes somebody no approver of overrides any more."""

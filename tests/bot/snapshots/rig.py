@@ -125,22 +125,22 @@ class Rig(Ground):
         if changes:
             self.do(lambda session: self._hear(session, changes))
 
-    def take(self, person: str = ALICE, channel: str = TEAM_A, **wish: Any) -> str:
+    def take(self, person: str = ALICE, channel: str = TEAM_A, **options: Any) -> str:
         """Somebody has a snapshot of imagenet taken; its id."""
         self.look()
-        by, asked = self.caller(person, channel), SnapshotRequest(**({"claim": CLAIM} | wish))
+        by, asked = self.caller(person, channel), SnapshotRequest(**({"claim": CLAIM} | options))
         return self.do(lambda s: self.snapshots.take(s, by, asked, self.clock.now()).id)
 
-    def taken(self, **wish: Any) -> Snapshot:
+    def taken(self, **options: Any) -> Snapshot:
         """A snapshot that is ready."""
-        row_id = self.take(**wish)
+        row_id = self.take(**options)
         self.pass_time(seconds=10)
         return self.found(row_id)
 
-    def restore(self, row: Snapshot, person: str = ALICE, **wish: Any) -> str:
+    def restore(self, row: Snapshot, person: str = ALICE, **options: Any) -> str:
         """Somebody has it restored; the id of that."""
         self.look()
-        by, asked = self.caller(person), Restoring(**wish)
+        by, asked = self.caller(person), Restoring(**options)
 
         def work(session: Session) -> str:
             found = session.get_one(Snapshot, row.id)
@@ -148,10 +148,10 @@ class Rig(Ground):
 
         return self.do(work)
 
-    def clone(self, claim: str = CLAIM, **wish: Any) -> str:
+    def clone(self, claim: str = CLAIM, **options: Any) -> str:
         """Alice has a PVC cloned; the id of that."""
         self.look()
-        by, asked = self.caller(), Restoring(**({"name": "mine"} | wish))
+        by, asked = self.caller(), Restoring(**({"name": "mine"} | options))
         return self.do(lambda s: self.restores.clone(s, by, claim, asked, self.clock.now()).id)
 
     def delete(self, row: Snapshot, person: str = ALICE, channel: str = TEAM_A) -> None:

@@ -8,8 +8,8 @@ import msgspec
 from bot.cluster.api.answers import decode
 from bot.cluster.types.objects import Job, Pod
 from bot.cluster.types.queues import Workload
+from bot.quotas.engines.admission import AdmissionState
 from bot.quotas.engines.kueue.runs import standing_of
-from bot.quotas.engines.standing import AdmissionState
 from bot.training.kinds.job import JOB
 from bot.training.kinds.status import Root
 from bot.training.tables import Run
@@ -77,7 +77,7 @@ def workload(
     )
 
 
-def standing(*conditions: dict[str, Any], active: bool = True) -> AdmissionState:
+def admission(*conditions: dict[str, Any], active: bool = True) -> AdmissionState:
     """How the Job stands by its Workload."""
     return standing_of(workload(*conditions, active=active))
 

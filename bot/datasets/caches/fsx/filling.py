@@ -18,7 +18,7 @@ from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.linking import UNLINKED, link_of
 from bot.datasets.fsx.tables import Import
-from bot.datasets.fsx.tasks import begun, failure, standing
+from bot.datasets.fsx.tasks import begun, failure, progress
 from bot.durations import format_duration
 from bot.errors import StorageError
 from bot.reconcile.controller import Step
@@ -122,7 +122,7 @@ def _follow(
     longest = _LEAST_PATIENCE + timedelta(seconds=cache.objects / _SLOWEST_PER_SECOND)
     if now - (imported.begun_at or now) > longest:
         fsx.cancel(task.id)
-        said = f"It was not imported within {format_duration(longest)}: {standing(task)}."
+        said = f"It was not imported within {format_duration(longest)}: {progress(task)}."
         return _fail(context, cache, Fail(said, _CACHE_AGAIN, word="deadline"), now)
     return Step(now + _AGAIN, lambda session: _show(session, cache.id, task, now))
 

@@ -18,7 +18,7 @@ from bot.datasets.caches.tables import Cache
 from bot.datasets.fsx.answers import Task, TaskKind
 from bot.datasets.fsx.client import Fsx
 from bot.datasets.fsx.tables import Import
-from bot.datasets.fsx.tasks import begun, failure, standing
+from bot.datasets.fsx.tasks import begun, failure, progress
 from bot.datasets.wording import files
 from bot.durations import format_duration
 from bot.errors import StorageError
@@ -83,11 +83,11 @@ def _release(fsx: Fsx, cache: Cache, imported: Import, installation: str, now: d
         task = begun(fsx, imported, TaskKind.RELEASE, installation)
         if task is None:
             return Step(now + _AGAIN, _noted(cache.id, None, busy(imported.file_system), now))
-        said = f"Releasing its space: {standing(task)}."
+        said = f"Releasing its space: {progress(task)}."
         return Step(now + _AGAIN, _noted(cache.id, task, said, now))
     task = fsx.task(imported.release_id)
     if task is not None and task.is_going_on:
-        said = f"Releasing its space: {standing(task)}."
+        said = f"Releasing its space: {progress(task)}."
         return Step(now + _AGAIN, waiting(cache.id, said))
     return Step(now, _done(cache.id, _kept(task), now))
 

@@ -33,10 +33,10 @@ class KaiQueues:
         self.view = view
         self.resource = resource
 
-    def behind(self, namespace: str, door: str) -> Queue | None:
+    def behind(self, namespace: str, queue_name: str) -> Queue | None:
         """The Queue that runs name, None if not found."""
         del namespace
-        return self.named(door)
+        return self.named(queue_name)
 
     def named(self, queue: str) -> Queue | None:
         """A Queue in all its node pools, None if not found."""
@@ -85,9 +85,11 @@ class KaiQueues:
         """The PodGroups that hold GPUs of a Queue."""
         return [each for each in self._items(queue) if each.is_admitted]
 
-    def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KaiItem]:
+    def within(self, namespace: str, queue_name: str, besides: frozenset[str]) -> list[KaiItem]:
         """The unfinished PodGroups in a team's Queues, except those of these owners."""
-        names = {each.name for each in self.view.all(KAI_QUEUES) if _is_of(door, each)} | {door}
+        names = {each.name for each in self.view.all(KAI_QUEUES) if _is_of(queue_name, each)} | {
+            queue_name
+        }
         return [
             item
             for group in self.view.all(POD_GROUPS, namespace)

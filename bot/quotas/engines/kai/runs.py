@@ -12,12 +12,12 @@ from bot.cluster.types.kai import PodGroup
 from bot.cluster.types.kai import Queue as KaiQueue
 from bot.cluster.types.objects import ClusterObject
 from bot.errors import ClusterError, ConflictError
+from bot.quotas.engines.admission import AdmissionState
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.engines.kai.workloads import standing_of
 from bot.quotas.engines.manifests import policy_of, started_at_once, templates
 from bot.quotas.engines.priorities import refuse_priority
-from bot.quotas.engines.standing import AdmissionState
 
 QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
@@ -119,7 +119,7 @@ class KaiRuns:
         del resource, root
         return ""
 
-    def standing(self, root: ClusterObject) -> AdmissionState | None:
+    def admission(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object, by its PodGroups in the view."""
         view = self._cluster.view
         found = view.owned_by(POD_GROUPS, root.uid) or _of_run(
@@ -127,7 +127,7 @@ class KaiRuns:
         )
         return standing_of(found)
 
-    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
+    def live_admission(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster; None if KAI is not served."""
         try:
             groups = self._cluster.list(POD_GROUPS, root.namespace)

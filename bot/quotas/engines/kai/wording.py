@@ -1,7 +1,7 @@
 """KAI's terms, and what something may wait for in KAI."""
 
+from bot.quotas.engines.admission import Cause
 from bot.quotas.engines.engine import EngineTerms
-from bot.quotas.engines.standing import Cause
 
 WORDS = EngineTerms(
     engine="KAI",

@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.cluster.types.kai import PodGroup, SchedulingCondition
 from bot.cluster.types.objects import OwnerReference
-from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
 
 _ZERO: Final = Decimal(0)
 _TOOK = "KAI reclaimed its GPUs for other work by deleting its pods."
@@ -143,20 +143,20 @@ def blocked(group: PodGroup) -> Blocked | None:
 
 def standing_of(groups: Sequence[PodGroup]) -> AdmissionState | None:
     """The state of a run by all its PodGroups; older versions create one per pod."""
-    found = [_standing(each) for each in groups]
-    waiting = (each for each in found if each.stand is not Stand.ADMITTED)
+    found = [_admission(each) for each in groups]
+    waiting = (each for each in found if each.phase is not AdmissionPhase.ADMITTED)
     return next(waiting, None) or next(iter(found), None)
 
 
-def _standing(group: PodGroup) -> AdmissionState:
+def _admission(group: PodGroup) -> AdmissionState:
     why = blocked(group)
     if why is None:
-        return AdmissionState(group.name, Stand.ADMITTED, since=group.started_at)
+        return AdmissionState(group.name, AdmissionPhase.ADMITTED, since=group.started_at)
     if was_evicted(group):
         return AdmissionState(
-            group.name, Stand.PREEMPTED, _TOOK, since=group.evicted_at, blocked=why
+            group.name, AdmissionPhase.PREEMPTED, _TOOK, since=group.evicted_at, blocked=why
         )
-    return AdmissionState(group.name, Stand.WAITING, blocked=why)
+    return AdmissionState(group.name, AdmissionPhase.WAITING, blocked=why)
 
 
 def _unplaced(conditions: Sequence[SchedulingCondition]) -> SchedulingCondition | None:

@@ -4,7 +4,7 @@ import re
 
 from bot.cluster.types.objects import find_condition
 from bot.cluster.types.queues import Workload
-from bot.quotas.engines.standing import Blocked, Cause
+from bot.quotas.engines.admission import Blocked, Cause
 
 # Kueue 0.19 and later report one reason.
 _REASONS = {

@@ -52,9 +52,9 @@ class KueueQueues:
         self._told: dict[str, tuple[ClusterQueue, object, Queue]] = {}
         self._within: dict[tuple[str, str], tuple[object, object, Sequence[Workload]]] = {}
 
-    def behind(self, namespace: str, door: str) -> Queue | None:
+    def behind(self, namespace: str, queue_name: str) -> Queue | None:
         """The ClusterQueue that a LocalQueue points to, None if not found."""
-        local = self.view.get(LOCAL_QUEUES, door, namespace)
+        local = self.view.get(LOCAL_QUEUES, queue_name, namespace)
         return self.named(local.spec.cluster_queue) if local else None
 
     def named(self, queue: str) -> Queue | None:
@@ -93,19 +93,19 @@ class KueueQueues:
             self._admitted = (workloads, known)
         return known.get(queue, ())
 
-    def within(self, namespace: str, door: str, besides: frozenset[str]) -> list[KueueItem]:
+    def within(self, namespace: str, queue_name: str, besides: frozenset[str]) -> list[KueueItem]:
         """The unfinished workloads in a LocalQueue, except those of these owners."""
         workloads = self.view.all(WORKLOADS, namespace)
-        seen, besides_seen, found = self._within.get((namespace, door), (None, None, ()))
+        seen, besides_seen, found = self._within.get((namespace, queue_name), (None, None, ()))
         if seen is not workloads or besides_seen is not besides:
             found = [
                 each
                 for each in workloads
-                if each.spec.queue_name == door
+                if each.spec.queue_name == queue_name
                 and not is_owned(each, besides)
                 and not has_condition(each.status.conditions, "Finished")
             ]
-            self._within[namespace, door] = (workloads, besides, found)
+            self._within[namespace, queue_name] = (workloads, besides, found)
         items = [self._item(each) for each in found]
         return [each for each in items if each.root is None or each.root.uid not in besides]
 

@@ -19,6 +19,7 @@ from bot.cluster.resources import (
 from bot.cluster.types.objects import ClusterObject, Job, find_condition, has_condition
 from bot.cluster.types.queues import Workload
 from bot.errors import ClusterError, ConflictError
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Taker
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kueue.conditions import blocked, told_of_checks
 from bot.quotas.engines.kueue.flavors import placement_of
@@ -26,7 +27,6 @@ from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.engines.kueue.workloads import KueueItem
 from bot.quotas.engines.manifests import policy_of, started_at_once, templates
 from bot.quotas.engines.priorities import refuse_priority
-from bot.quotas.engines.standing import AdmissionState, Stand, Taker
 
 # So many preemptions do not end a run that is admitted as a group of pods.
 _EVICTIONS = 20
@@ -145,7 +145,7 @@ class KueueRuns:
             " ElasticJobsViaWorkloadSlices, on from Kueue 0.18, is off."
         )
 
-    def standing(self, root: ClusterObject) -> AdmissionState | None:
+    def admission(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object, by its Workload in the view."""
         view = self._cluster.view
         if group := root.labels.get(labels.POD_GROUP):
@@ -157,7 +157,7 @@ class KueueRuns:
         last = _last(found)
         return self._with_taker(self._told(last)) if last else None
 
-    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
+    def live_admission(self, root: ClusterObject) -> AdmissionState | None:
         """The same, read from the cluster; None if Kueue is not served."""
         try:
             workloads = self._cluster.list(WORKLOADS, root.namespace)
@@ -182,16 +182,16 @@ class KueueRuns:
         flavors = (each.flavors[resource] for each in given if resource in each.flavors)
         return replace(standing_of(workload), flavor=next(flavors, ""))
 
-    def _with_taker(self, standing: AdmissionState) -> AdmissionState:
+    def _with_taker(self, admission: AdmissionState) -> AdmissionState:
         """The same, with what the view shows of the Workload that preempted it."""
-        taker = standing.taker
+        taker = admission.taker
         if taker is None or not taker.uid:
-            return standing
+            return admission
         found = self._cluster.view.labelled(WORKLOADS, labels.JOB_UID, taker.uid)
         if not found:
-            return standing
+            return admission
         item = KueueItem(found[0], self._queues.resource)
-        return replace(standing, taker=replace(taker, kind=item.kind, name=item.name))
+        return replace(admission, taker=replace(taker, kind=item.kind, name=item.name))
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
         """What waits in a ClusterQueue, next one first; empty if Kueue does not report it."""
@@ -272,31 +272,35 @@ def standing_of(workload: Workload) -> AdmissionState:
     conditions, name = workload.status.conditions, workload.name
     admitted = find_condition(conditions, "Admitted")
     if admitted is not None and admitted.true:
-        return AdmissionState(name, Stand.ADMITTED, since=admitted.last_transition_time)
+        return AdmissionState(name, AdmissionPhase.ADMITTED, since=admitted.last_transition_time)
     why = blocked(workload)
     rejected = _rejected(workload)
     if rejected:
-        return AdmissionState(name, Stand.GIVEN_UP, reason=_REJECTED, quote=rejected, blocked=why)
+        return AdmissionState(
+            name, AdmissionPhase.GIVEN_UP, reason=_REJECTED, quote=rejected, blocked=why
+        )
     evicted = find_condition(conditions, "Evicted")
     held = "" if workload.spec.active else _HELD
     if evicted is None or not evicted.true:
-        return AdmissionState(name, Stand.WAITING, reason=held, blocked=why)
+        return AdmissionState(name, AdmissionPhase.WAITING, reason=held, blocked=why)
     for cause, sentence in _GAVE_UP.items():
         if cause in evicted.reason and held:
-            return AdmissionState(name, Stand.GIVEN_UP, reason=sentence, blocked=why)
+            return AdmissionState(name, AdmissionPhase.GIVEN_UP, reason=sentence, blocked=why)
     if evicted.reason == "Preempted":
         return AdmissionState(
             name,
-            Stand.PREEMPTED,
+            AdmissionPhase.PREEMPTED,
             _why_preempted(workload),
             since=evicted.last_transition_time,
             blocked=why,
             taker=_taker(evicted.message),
         )
     if held:
-        return AdmissionState(name, Stand.WAITING, reason=held, blocked=why)
+        return AdmissionState(name, AdmissionPhase.WAITING, reason=held, blocked=why)
     back = "It was requeued:"
-    return AdmissionState(name, Stand.WAITING, reason=back, quote=evicted.message, blocked=why)
+    return AdmissionState(
+        name, AdmissionPhase.WAITING, reason=back, quote=evicted.message, blocked=why
+    )
 
 
 def _rejected(workload: Workload) -> str:

@@ -1,7 +1,7 @@
 """Kueue's terms, and what something may wait for in Kueue."""
 
+from bot.quotas.engines.admission import Cause
 from bot.quotas.engines.engine import EngineTerms
-from bot.quotas.engines.standing import Cause
 
 _ADMIN = "A platform admin has to check it."
 _NOTHING = "No action is needed."

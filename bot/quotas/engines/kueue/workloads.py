@@ -8,8 +8,8 @@ from typing import Final
 
 from bot.cluster.types.objects import OwnerReference, find_condition, has_condition
 from bot.cluster.types.queues import Workload
+from bot.quotas.engines.admission import Blocked
 from bot.quotas.engines.kueue.conditions import blocked
-from bot.quotas.engines.standing import Blocked
 
 _ZERO: Final = Decimal(0)
 

@@ -8,11 +8,11 @@ from bot.cluster.resources import ALLOWANCES
 from bot.cluster.types.allowances import Allowance
 from bot.cluster.view import View
 from bot.errors import ConflictError
+from bot.quotas.engines.admission import Item
 from bot.quotas.engines.engine import ZERO, Figures, Queue, QueueBacklog, QuotaReader
 from bot.quotas.engines.nodes import allocatable
 from bot.quotas.engines.none.wording import WORDS
 from bot.quotas.engines.quota import Observed, QuotaAnnotation, QuotaField, QuotaTarget
-from bot.quotas.engines.standing import Item
 
 # A ResourceQuota counts GPUs of any type.
 ANY = "any"
@@ -27,9 +27,9 @@ class PlainQueues:
         self.view = view
         self.resource = resource
 
-    def behind(self, namespace: str, door: str) -> Queue | None:
+    def behind(self, namespace: str, queue_name: str) -> Queue | None:
         """The namespace; there are no queues to name."""
-        del door
+        del queue_name
         return self.named(namespace)
 
     def named(self, queue: str) -> Queue | None:
@@ -59,9 +59,9 @@ class PlainQueues:
         del queue
         return ()
 
-    def within(self, namespace: str, door: str, besides: frozenset[str]) -> Sequence[Item]:
+    def within(self, namespace: str, queue_name: str, besides: frozenset[str]) -> Sequence[Item]:
         """Empty: a team's work in its namespace cannot be identified."""
-        del namespace, door, besides
+        del namespace, queue_name, besides
         return ()
 
     def allocatable(self, flavor: str) -> Decimal | None:

@@ -9,11 +9,11 @@ from bot.cluster import labels
 from bot.cluster.resources import PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.types.objects import ClusterObject, Pod, find_condition
 from bot.cluster.view import View
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.manifests import started_at_once, templates
 from bot.quotas.engines.none.queues import PlainQueues
 from bot.quotas.engines.priorities import refuse_priority
-from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
 
 # How the scheduler says that nodes would fit if they had free capacity.
 _NO_ROOM = re.compile(r"Insufficient |Too many pods")
@@ -78,17 +78,17 @@ class PlainRuns:
         del resource, root
         return ""
 
-    def standing(self, root: ClusterObject) -> AdmissionState | None:
+    def admission(self, root: ClusterObject) -> AdmissionState | None:
         """The state of a run's object: it waits while no node has capacity for its pods."""
         pods = self._view.labelled(PODS, labels.RUN, root.labels.get(labels.RUN, ""))
         blocked = None if any(pod.spec.node_name for pod in pods) else _blocked(pods)
         if blocked is None:
-            return AdmissionState(root.name, Stand.ADMITTED)
-        return AdmissionState(root.name, Stand.WAITING, blocked=blocked)
+            return AdmissionState(root.name, AdmissionPhase.ADMITTED)
+        return AdmissionState(root.name, AdmissionPhase.WAITING, blocked=blocked)
 
-    def standing_live(self, root: ClusterObject) -> AdmissionState | None:
+    def live_admission(self, root: ClusterObject) -> AdmissionState | None:
         """The same: there is no engine to manage it."""
-        return self.standing(root)
+        return self.admission(root)
 
     def order(self, queue: str) -> Sequence[tuple[str, str]]:
         """Empty: the scheduler does not report the order of pending work."""

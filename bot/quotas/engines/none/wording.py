@@ -1,7 +1,7 @@
 """The terms for clusters without a quota engine, and what something may wait for there."""
 
+from bot.quotas.engines.admission import Cause
 from bot.quotas.engines.engine import EngineTerms
-from bot.quotas.engines.standing import Cause
 
 WORDS = EngineTerms(
     engine="Kubernetes",

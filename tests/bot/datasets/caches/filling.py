@@ -142,8 +142,8 @@ class Filling(Rig):
         """Somebody asks what caching chest-xray@v3 costs."""
         self.view()
         by = self.caller(person, channel)
-        wish = CacheRequest(**({"reference": Reference("chest-xray", "v3")} | more))
-        return self.do(lambda session: self.caches.ask(session, by, wish, self.clock.now()))
+        options = CacheRequest(**({"reference": Reference("chest-xray", "v3")} | more))
+        return self.do(lambda session: self.caches.ask(session, by, options, self.clock.now()))
 
     def begin(
         self, offer: CacheOffer | CacheFound, person: str = ALICE, channel: str = TEAM_A

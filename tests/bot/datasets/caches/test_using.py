@@ -68,8 +68,8 @@ def refusal(database: Database, text: str = "chest-xray@v3", user: User = USER) 
     return caught.value.message, caught.value.hint
 
 
-def standing(database: Database, taken: Taken) -> DataReadiness:
-    return database.transaction(lambda s: using.standing(s, taken.cache_id, taken.claim))
+def readiness(database: Database, taken: Taken) -> DataReadiness:
+    return database.transaction(lambda s: using.readiness(s, taken.cache_id, taken.claim))
 
 
 def change(database: Database, **fields: Any) -> None:
@@ -118,7 +118,7 @@ def test_the_own_namespace_needs_no_share(database: Database) -> None:
     taken = take(database, user=replace(USER, namespace="datasets"))
     assert taken.claim == cache.claim_name
     assert database.transaction(lambda session: list(service.live(session, cache.id))) == []
-    assert standing(database, taken) == DataReadiness()
+    assert readiness(database, taken) == DataReadiness()
 
 
 def test_no_version_means_the_newest(database: Database) -> None:
@@ -208,7 +208,7 @@ def test_who_waits_reads_how_far_it_is(
 ) -> None:
     database.transaction(lambda s: add_cached(s, **({"phase": CachePhase.FILLING} | fields)))
     taken = take(database)
-    assert standing(database, taken) == DataReadiness(waits=f"Waiting for chest-xray@v3: {waits}")
+    assert readiness(database, taken) == DataReadiness(waits=f"Waiting for chest-xray@v3: {waits}")
 
 
 def test_a_failed_fill_fails_who_waits(database: Database) -> None:
@@ -216,7 +216,7 @@ def test_a_failed_fill_fails_who_waits(database: Database) -> None:
     taken = take(database)
     why = {"reason": "The volume is too small.", "unblock": "Ask for a larger one."}
     change(database, phase=CachePhase.FAILED, ended_at=START, **why)
-    assert standing(database, taken) == DataReadiness(
+    assert readiness(database, taken) == DataReadiness(
         failed="chest-xray@v3 could not be cached. The volume is too small.",
         advice="Ask for a larger one.",
     )
@@ -226,7 +226,7 @@ def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
     cache = database.transaction(add_cached)
     taken = take(database)
     waits = "Waiting until namespace team-b can mount chest-xray@v3."
-    assert standing(database, taken) == DataReadiness(waits=waits)
+    assert readiness(database, taken) == DataReadiness(waits=waits)
 
     def become(phase: SharePhase, **more: str) -> None:
         def work(session: Session) -> None:
@@ -238,9 +238,9 @@ def test_a_ready_cache_waits_for_its_share(database: Database) -> None:
         database.transaction(work)
 
     become(SharePhase.READY)
-    assert standing(database, taken) == DataReadiness()
+    assert readiness(database, taken) == DataReadiness()
     become(SharePhase.LEAVING, reason="Its driver cannot.", unblock="Use another class.")
-    assert standing(database, taken) == DataReadiness(
+    assert readiness(database, taken) == DataReadiness(
         failed="Namespace team-b cannot mount chest-xray@v3. Its driver cannot.",
         advice="Use another class.",
     )

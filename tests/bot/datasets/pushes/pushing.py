@@ -141,14 +141,14 @@ class Pushing(Rig):
     def ask(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> PushOffer:
         """Somebody asks what pushing results:/run-7 to lake/chest-xray does."""
         self.view()
-        by, wish = self.caller(person, channel), _wish(more)
-        return self.do(lambda session: self.pushes.ask(session, by, wish))
+        by, options = self.caller(person, channel), _options(more)
+        return self.do(lambda session: self.pushes.ask(session, by, options))
 
     def push(self, person: str = ALICE, channel: str = TEAM_A, **more: Any) -> str:
         """Somebody has that pushed; the id of its row."""
         self.view()
-        by, wish = self.caller(person, channel), _wish(more)
-        return self.do(lambda session: self.pushes.begin(session, by, wish, self.clock.now()).id)
+        by, options = self.caller(person, channel), _options(more)
+        return self.do(lambda session: self.pushes.begin(session, by, options, self.clock.now()).id)
 
     def stop(self, push_id: str, person: str = ALICE, channel: str = TEAM_A) -> None:
         """Somebody ends it."""
@@ -220,7 +220,7 @@ class Pushing(Rig):
                         due.wake(session, *wakeup, self.clock.now())
 
 
-def _wish(more: dict[str, Any]) -> PushRequest:
+def _options(more: dict[str, Any]) -> PushRequest:
     source = {"claim": "" if "snapshot" in more else "results", "folder": "/run-7"}
     return PushRequest(**(source | {"target": TARGET} | more))
 

@@ -19,12 +19,12 @@ def rig(rig: Pushing) -> Pushing:
     return rig
 
 
-def refusal(rig: Pushing, target: str, **wish: Any) -> str:
+def refusal(rig: Pushing, target: str, **options: Any) -> str:
     """What both the question and its button say."""
     with pytest.raises(UserError) as asked:
-        rig.ask(target=target, **wish)
+        rig.ask(target=target, **options)
     with pytest.raises(UserError) as begun:
-        rig.push(target=target, **wish)
+        rig.push(target=target, **options)
     assert asked.value.message == begun.value.message
     return begun.value.message
 

@@ -10,7 +10,7 @@ from tests.bot.volumes.losing import lose, said
 def test_push_from_a_lost_volume_is_refused(rig: Pushing) -> None:
     rig.snapshot()
     lose(rig, "results")
-    for wish in ({}, {"claim": "", "snapshot": "monday"}):
+    for options in ({}, {"claim": "", "snapshot": "monday"}):
         with pytest.raises(ConflictError) as caught:
-            rig.ask(**wish)
+            rig.ask(**options)
         assert (caught.value.message, caught.value.hint) == said("results", "pushed")

@@ -22,9 +22,9 @@ DENIED = {
 }
 
 
-def refusal(rig: Pushing, **wish: Any) -> tuple[str, str]:
+def refusal(rig: Pushing, **options: Any) -> tuple[str, str]:
     with pytest.raises(UserError) as caught:
-        rig.ask(**wish)
+        rig.ask(**options)
     return caught.value.message, caught.value.hint
 
 

@@ -58,7 +58,7 @@ def a_day(session: Session) -> None:
     session.add(override("ov-3", OverridePhase.ENDED, ended_at=DAY - HOUR))
     session.add(raised("lane-data", ends_at=NEXT + 12 * HOUR, cost_delta=143.36))
     session.add(raised("results", phase=ChangePhase.DONE, cost_delta=None))
-    session.add(raised("scratch", phase=ChangePhase.WORKING, leg=Direction.BACK))
+    session.add(raised("scratch", phase=ChangePhase.WORKING, direction=Direction.BACK))
     session.add(raised("done", phase=ChangePhase.RETURNED, ended_at=DAY + 3 * HOUR))
 
 

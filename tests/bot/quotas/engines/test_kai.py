@@ -11,9 +11,9 @@ from bot.cluster.api.answers import decode
 from bot.cluster.resources import NODES as NODE_RESOURCE
 from bot.cluster.types.kai import PodGroup
 from bot.config import Team
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
 from bot.quotas.engines.engine import Figures
 from bot.quotas.engines.kai.workloads import standing_of
-from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
 from bot.quotas.replies import status_card
 from bot.quotas.status import team_status
 from tests.bot.quotas.engines.kai_objects import (
@@ -138,39 +138,41 @@ NOT_YET = Blocked(Cause.NOT_LOOKED_AT)
 @pytest.mark.parametrize(
     ("group", "expected"),
     [
-        (pod_group("lane", 2), AdmissionState("", Stand.WAITING, blocked=NOT_YET)),
+        (pod_group("lane", 2), AdmissionState("", AdmissionPhase.WAITING, blocked=NOT_YET)),
         (
             pod_group("lane", 2, reason=("NonPreemptibleOverQuota", "over quota")),
-            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.NOT_PREEMPTIBLE, "over quota")),
+            AdmissionState(
+                "", AdmissionPhase.WAITING, blocked=Blocked(Cause.NOT_PREEMPTIBLE, "over quota")
+            ),
         ),
         (
             pod_group("lane", 2, reason=("OverLimit", "Limit is 4")),
-            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.LIMIT, "Limit is 4")),
+            AdmissionState("", AdmissionPhase.WAITING, blocked=Blocked(Cause.LIMIT, "Limit is 4")),
         ),
         (
             pod_group("lane", 2, reason=("QueueDoesNotExist", "no queue")),
-            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.QUEUE, "no queue")),
+            AdmissionState("", AdmissionPhase.WAITING, blocked=Blocked(Cause.QUEUE, "no queue")),
         ),
         (
             pod_group("lane", 2, reason=("PreemptionDelayNotElapsed", "not yet")),
-            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.DELAY, "not yet")),
+            AdmissionState("", AdmissionPhase.WAITING, blocked=Blocked(Cause.DELAY, "not yet")),
         ),
         (
             pod_group("lane", 2, reason=FULL),
-            AdmissionState("", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL[1])),
+            AdmissionState("", AdmissionPhase.WAITING, blocked=Blocked(Cause.QUOTA, FULL[1])),
         ),
-        (pod_group("lane", 2, placed=True), AdmissionState("", Stand.ADMITTED)),
+        (pod_group("lane", 2, placed=True), AdmissionState("", AdmissionPhase.ADMITTED)),
         (
             pod_group("lane", 0, started=STARTED, evicted=EVICTED),
-            AdmissionState("", Stand.PREEMPTED, TOOK, blocked=NOT_YET),
+            AdmissionState("", AdmissionPhase.PREEMPTED, TOOK, blocked=NOT_YET),
         ),
         (
             pod_group("lane", 2, started=EVICTED, evicted=STARTED),
-            AdmissionState("", Stand.WAITING, blocked=NOT_YET),
+            AdmissionState("", AdmissionPhase.WAITING, blocked=NOT_YET),
         ),
         (
             pod_group("lane", 2, placed=True, started=STARTED, evicted=EVICTED),
-            AdmissionState("", Stand.ADMITTED),
+            AdmissionState("", AdmissionPhase.ADMITTED),
         ),
     ],
 )

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from bot.quotas.engines.admission import Blocked, Cause
 from bot.quotas.engines.kueue.conditions import blocked
-from bot.quotas.engines.standing import Blocked, Cause
 from tests.bot.training.objects import condition, workload
 
 

@@ -11,11 +11,11 @@ from bot.cluster.resources import ALLOWANCES, JOBS, PODS, SYSTEM_PRIORITIES, Res
 from bot.cluster.types.objects import Job
 from bot.cluster.view import View
 from bot.errors import ConflictError, UsageError
+from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
 from bot.quotas.engines.engine import Demand, Figures, Placement, Queue, QueueingSpec
 from bot.quotas.engines.none.queues import PlainOverrides, PlainQueues
 from bot.quotas.engines.none.runs import PlainRuns
 from bot.quotas.engines.quota import NOMINAL, QuotaField, QuotaTarget
-from bot.quotas.engines.standing import AdmissionState, Blocked, Cause, Stand
 
 GPUS = "nvidia.com/gpu"
 COUNTED = f"requests.{GPUS}"
@@ -131,26 +131,32 @@ def test_an_operators_job_starts_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pods", "standing"),
+    ("pods", "admission"),
     [
-        ([], AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
-        ([pod("a")], AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
-        ([pod("a", node="gpu-1")], AdmissionState("lane", Stand.ADMITTED)),
-        ([pod("a", node="gpu-1"), pod("b", said=FULL)], AdmissionState("lane", Stand.ADMITTED)),
+        ([], AdmissionState("lane", AdmissionPhase.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))),
+        (
+            [pod("a")],
+            AdmissionState("lane", AdmissionPhase.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT)),
+        ),
+        ([pod("a", node="gpu-1")], AdmissionState("lane", AdmissionPhase.ADMITTED)),
+        (
+            [pod("a", node="gpu-1"), pod("b", said=FULL)],
+            AdmissionState("lane", AdmissionPhase.ADMITTED),
+        ),
         (
             [pod("a", said=FULL), pod("b", said=FULL)],
-            AdmissionState("lane", Stand.WAITING, blocked=Blocked(Cause.QUOTA, FULL)),
+            AdmissionState("lane", AdmissionPhase.WAITING, blocked=Blocked(Cause.QUOTA, FULL)),
         ),
         (
             [pod("a", said="pod has unbound immediate PersistentVolumeClaims")],
-            AdmissionState("lane", Stand.ADMITTED),
+            AdmissionState("lane", AdmissionPhase.ADMITTED),
         ),
     ],
 )
-def test_it_waits_while_nodes_are_full(pods: list[Any], standing: AdmissionState) -> None:
+def test_it_waits_while_nodes_are_full(pods: list[Any], admission: AdmissionState) -> None:
     engine = runs({PODS: pods})
-    assert engine.standing(ROOT) == standing
-    assert engine.standing_live(ROOT) == standing
+    assert engine.admission(ROOT) == admission
+    assert engine.live_admission(ROOT) == admission
 
 
 def test_a_small_resource_quota_is_named() -> None:

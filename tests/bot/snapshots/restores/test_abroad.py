@@ -16,14 +16,14 @@ from tests.bot.snapshots.rig import CLAIMS
 LEAVES = "tridentvolumereferences"
 
 
-def abroad(rig: InPlace, row: Snapshot, **wish: object) -> str:
+def abroad(rig: InPlace, row: Snapshot, **options: object) -> str:
     """Carol, who may in both teams, has it restored for team-b; the id of that."""
     rig.look()
     here, there = rig.caller(CAROL), rig.caller(CAROL, "D0CAROL", team="team-b")
 
     def work(session: Session) -> str:
         found = session.get_one(Snapshot, row.id)
-        asked = RestoreRequest("again", is_read_only=bool(wish.get("is_read_only")))
+        asked = RestoreRequest("again", is_read_only=bool(options.get("is_read_only")))
         return rig.restores.restore(session, here, found, asked, rig.clock.now(), there).id
 
     return rig.do(work)

@@ -19,9 +19,9 @@ def held(rig: Rig, row: Snapshot) -> int:
     return len(rig.do(lambda s: holds.on(s, SNAPSHOT, row.id, rig.clock.now())))
 
 
-def refusal(rig: Rig, row: Snapshot, **wish: Any) -> tuple[str, str]:
+def refusal(rig: Rig, row: Snapshot, **options: Any) -> tuple[str, str]:
     with pytest.raises(UserError) as caught:
-        rig.restore(row, **wish)
+        rig.restore(row, **options)
     return caught.value.message, caught.value.hint
 
 

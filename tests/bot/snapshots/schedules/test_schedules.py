@@ -24,10 +24,10 @@ NIGHTLY = "0 2 * * *"
 NIGHT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 
 
-def schedule(rig: Rig, cron: str = NIGHTLY, person: str = ALICE, **wish: Any) -> str:
+def schedule(rig: Rig, cron: str = NIGHTLY, person: str = ALICE, **options: Any) -> str:
     """Somebody has snapshots of imagenet taken by the clock; the id of that."""
     rig.look()
-    by, asked = rig.caller(person), ScheduleRequest(**({"claim": CLAIM, "cron": cron} | wish))
+    by, asked = rig.caller(person), ScheduleRequest(**({"claim": CLAIM, "cron": cron} | options))
     return rig.do(lambda s: rig.scheduling.schedule(s, by, asked, rig.clock.now()).id)
 
 

@@ -14,9 +14,9 @@ from tests.bot.ground import ALICE, BOB, DENIAL, ERIN, TEAM_B
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, TAKEN, Rig
 
 
-def refusal(rig: Rig, **wish: Any) -> tuple[str, str]:
+def refusal(rig: Rig, **options: Any) -> tuple[str, str]:
     with pytest.raises(UserError) as caught:
-        rig.take(**wish)
+        rig.take(**options)
     return caught.value.message, caught.value.hint
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bot.audit import lines_about
 from bot.errors import ConflictError, NotAllowedError
-from bot.training.logs.reads import LogTail, LogWish
+from bot.training.logs.reads import LogRequest, LogTail
 from playground.cluster.story import training_job
 from playground.ledger import Fault
 from tests.bot.ground import ALICE, ERIN, INSTALLATION
@@ -147,11 +147,11 @@ def test_logs_of_others_are_read_live(rig: Rig) -> None:
     theirs(rig)
     found = rig.service.find_external("team-a", "notebook")
     assert found is not None
-    tail = rig.reads.external_log_tail("default", found, LogWish(1))
+    tail = rig.reads.external_log_tail("default", found, LogRequest(1))
     assert (tail.lines, tail.kept_at) == (
         ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),
         None,
     )
     rig.world.delete("jobs", "notebook", "team-a")
     rig.pass_time(seconds=60)
-    assert rig.reads.external_log_tail("default", found, LogWish(1)) == LogTail(None)
+    assert rig.reads.external_log_tail("default", found, LogRequest(1)) == LogTail(None)

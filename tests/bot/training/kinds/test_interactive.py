@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bot.training.kinds.interactive import InteractiveKind, door_name
+from bot.training.kinds.interactive import InteractiveKind, service_name
 from bot.training.spec import Entrance, RunSpec, to_row
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, INSTALLATION
@@ -168,7 +168,7 @@ def test_only_jupyter_is_told_its_path(command: tuple[str, ...], expected: list[
 
 
 def test_names_of_services_begin_with_letters() -> None:
-    assert door_name(run(job_name="3d-124a67dc90")) == "session-3d-124a67dc90"
+    assert service_name(run(job_name="3d-124a67dc90")) == "session-3d-124a67dc90"
 
 
 @pytest.mark.parametrize("spec", [SPEC, SHELL, replace(SPEC, entrance=Entrance(host="ml.test"))])

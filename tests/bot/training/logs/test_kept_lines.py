@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.training.logs.reads import LogWish
+from bot.training.logs.reads import LogRequest
 from bot.training.logs.tails import joined
 from playground.cluster.control.training import Line, Training
 from tests.bot.training.rig import IMAGE, Rig
@@ -50,7 +50,7 @@ def test_three_megabytes_a_second_lose_no_end(rig: Rig) -> None:
     rig.world.behaviours[IMAGE] = Training(fails_after=25, log=loud)
     run_id = rig.submit()
     rig.pass_time(seconds=20)
-    live = rig.reads.log_tail(rig.get(run_id), LogWish(50))
+    live = rig.reads.log_tail(rig.get(run_id), LogRequest(50))
     assert len(live.lines) == 50
     assert live.lines[-1].startswith("step ")
     rig.pass_time(minutes=12)
@@ -72,7 +72,7 @@ def test_a_new_file_hides_nothing_that_was_read(rig: Rig) -> None:
     rig.world.behaviours[IMAGE] = Training(never_ends=True, log=log)
     run_id = rig.submit()
     rig.pass_time(seconds=90)
-    shown = rig.reads.log_tail(rig.get(run_id), LogWish(12)).lines
+    shown = rig.reads.log_tail(rig.get(run_id), LogRequest(12)).lines
     steps = [int(line.removeprefix("step ")) for line in shown if line.startswith("step")]
     assert steps[-5:] == [43, 53, 63, 73, 83]
     assert 25 <= steps[-6] < 40
@@ -97,7 +97,7 @@ def test_figures_are_heard_among_many_lines(rig: Rig) -> None:
     assert run.results["loss"] in {f"{1 / (seconds - each):.4f}" for each in (0, 1)}
     assert run.progress is not None
     assert seconds - 2 <= run.progress["done"] <= seconds
-    kept = rig.reads.log_tail(rig.get(run_id), LogWish(10_000))
+    kept = rig.reads.log_tail(rig.get(run_id), LogRequest(10_000))
     assert run.last_line == "worker 999 fetched a shard"
     assert len(kept.lines) > 1_000
 
@@ -111,7 +111,7 @@ def test_what_the_node_has_is_shown_once(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(seconds=70)
     for lines in (50, 150, 250, 5_000):
-        shown = rig.reads.log_tail(rig.get(run_id), LogWish(lines)).lines
+        shown = rig.reads.log_tail(rig.get(run_id), LogRequest(lines)).lines
         last = int(shown[-1].removeprefix("step "))
         first = max(0, last + 1 - lines)
         assert list(shown) == [f"step {number}" for number in range(first, last + 1)]

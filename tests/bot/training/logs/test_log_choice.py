@@ -7,7 +7,7 @@ import pytest
 from bot.errors import NotFoundError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from bot.training.logs.reads import LogTail, LogWish
+from bot.training.logs.reads import LogRequest, LogTail
 from bot.training.runs.replies import log_card
 from playground.cluster.control.training import Training
 from tests.bot.training.rig import IMAGE, Rig
@@ -29,18 +29,18 @@ def with_mpi(rig: Rig) -> str:
     return running(rig, kind="mpi")
 
 
-def read(rig: Rig, run_id: str, **wish: Any) -> LogTail:
-    return rig.reads.log_tail(rig.get(run_id), LogWish(**{"lines": 50, **wish}))
+def read(rig: Rig, run_id: str, **options: Any) -> LogTail:
+    return rig.reads.log_tail(rig.get(run_id), LogRequest(**{"lines": 50, **options}))
 
 
-def refusal(rig: Rig, run_id: str, **wish: Any) -> tuple[str, str]:
+def refusal(rig: Rig, run_id: str, **options: Any) -> tuple[str, str]:
     with pytest.raises(NotFoundError) as caught:
-        read(rig, run_id, **wish)
+        read(rig, run_id, **options)
     return caught.value.message, caught.value.hint
 
 
-def shown(name: str, tail: LogTail, **wish: Any) -> list[str]:
-    card = log_card(name, tail, LogWish(**{"lines": 50, **wish}))
+def shown(name: str, tail: LogTail, **options: Any) -> list[str]:
+    card = log_card(name, tail, LogRequest(**{"lines": 50, **options}))
     return as_text(Reply(card=card)).splitlines()
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Any
 
-from bot.training.logs.reads import LogWish
+from bot.training.logs.reads import LogRequest
 from playground.cluster.control.training import Line, Training
 from playground.cluster.objects.kinds import POD, Kind, Object
 from tests.bot.training.external.test_external import theirs
@@ -64,7 +64,7 @@ def test_a_traceback_behind_a_progress_bar_is_told(rig: Rig) -> None:
     assert rig.get(run_id).last_line == TRACEBACK[-1]
     assert rig.get(run_id).results["loss"] == "1.000"
     assert escape("\n".join(TRACEBACK), quote=False) in rig.notes(run_id)["ended"]
-    assert rig.reads.log_tail(rig.get(run_id), LogWish(3)).lines == TRACEBACK
+    assert rig.reads.log_tail(rig.get(run_id), LogRequest(3)).lines == TRACEBACK
 
 
 def test_a_sidecar_hides_neither_log_nor_end(rig: Rig) -> None:
@@ -73,7 +73,7 @@ def test_a_sidecar_hides_neither_log_nor_end(rig: Rig) -> None:
     run_id = rig.submit()
     rig.pass_time(seconds=20)
     assert rig.get(run_id).phase == "running"
-    assert "epoch 1/3 step 80/400" in rig.reads.log_tail(rig.get(run_id), LogWish(9)).lines[-1]
+    assert "epoch 1/3 step 80/400" in rig.reads.log_tail(rig.get(run_id), LogRequest(9)).lines[-1]
     rig.pass_time(minutes=12)
     assert rig.get(run_id).phase == "failed"
     assert "(OOMKilled)" in rig.get(run_id).reason
@@ -85,7 +85,7 @@ def test_logs_of_others_are_read_beside_sidecars(rig: Rig) -> None:
     theirs(rig)
     found = rig.service.find_external("team-a", "notebook")
     assert found is not None
-    tail = rig.reads.external_log_tail("default", found, LogWish(1))
+    tail = rig.reads.external_log_tail("default", found, LogRequest(1))
     assert (tail.trouble, tail.lines) == (
         "",
         ("2026-11-21 12:00:51 Found 1281167 training images, batch size 32",),

@@ -23,7 +23,7 @@ from bot.training.runs.decide import (
 from bot.training.state import State
 from bot.training.tables import RunPhase
 from tests.bot.ground import INSTALLATION, START
-from tests.bot.training.objects import RUN_ID, UID, later, root, run, standing
+from tests.bot.training.objects import RUN_ID, UID, admission, later, root, run
 from tests.bot.training.rig import Rig
 
 SECRET = Dependent(SECRETS, "lane-ssh", lambda: {"stringData": {"key": "value"}})
@@ -41,7 +41,7 @@ def there(uid: str = "uid-2", leaving: datetime | None = None) -> ClusterObject:
 
 
 def seen(*dependents: DependentObserved) -> RunObserved:
-    return RunObserved(root(suspend=True), standing(), dependents=dependents)
+    return RunObserved(root(suspend=True), admission(), dependents=dependents)
 
 
 def test_missing_companions_are_made_in_order() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from bot.quotas.engines.admission import AdmissionPhase, Blocked, Cause
 from bot.quotas.engines.kueue.conditions import blocked
 from bot.quotas.engines.kueue.runs import standing_of
-from bot.quotas.engines.standing import Blocked, Cause, Stand
 from bot.training.tables import RunPhase
 from playground.cluster.objects.conditions import set_condition
 from playground.cluster.objects.kinds import WORKLOAD
@@ -78,14 +78,14 @@ def test_rejection_is_the_end_in_every_version(
 ) -> None:
     is_finished = conditions[0]["type"] == "Finished"
     found = standing_of(workload(*conditions, checks=checks, active=is_finished))
-    assert (found.stand, found.reason, found.quote) == (Stand.GIVEN_UP, GAVE_UP, quote)
+    assert (found.phase, found.reason, found.quote) == (AdmissionPhase.GIVEN_UP, GAVE_UP, quote)
 
 
 def test_hold_by_a_person_is_no_rejection() -> None:
     held = condition("Evicted", "Deactivated", "The workload is deactivated")
     found = standing_of(workload(held, checks=(check("Pending"),), active=False))
-    assert (found.stand, found.reason) == (
-        Stand.WAITING,
+    assert (found.phase, found.reason) == (
+        AdmissionPhase.WAITING,
         "It is on hold: its Workload was deactivated.",
     )
 
@@ -93,7 +93,7 @@ def test_hold_by_a_person_is_no_rejection() -> None:
 def test_retry_goes_back_to_its_queue() -> None:
     message = 'Evicted due to AdmissionCheck in Retry state: "prov" (no capacity)'
     found = standing_of(workload(condition("Evicted", "AdmissionCheck", message)))
-    assert (found.stand, found.quote) == (Stand.WAITING, message)
+    assert (found.phase, found.quote) == (AdmissionPhase.WAITING, message)
 
 
 def test_a_rejected_run_ends_and_frees_its_quota(rig: Rig) -> None:

@@ -30,6 +30,7 @@ from bot.training.tables import Run, RunIntent, RunPhase
 from tests.bot.ground import START
 from tests.bot.training.objects import (
     UID,
+    admission,
     condition,
     later,
     pod,
@@ -37,7 +38,6 @@ from tests.bot.training.objects import (
     run,
     stamp,
     stamped,
-    standing,
 )
 
 MADE = {"job_uid": UID, "made_at": START, "phase": RunPhase.PENDING}
@@ -63,7 +63,11 @@ GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
         ),
         (run(), RunObserved(None, is_taken=True), End(State(RunPhase.FAILED, reason=TAKEN))),
         (run(**MADE), RunObserved(None), End(State(RunPhase.VANISHED, reason=vanished(run())))),
-        (run(), RunObserved(root(suspend=True), standing()), UpdateStatus(State(RunPhase.PENDING))),
+        (
+            run(),
+            RunObserved(root(suspend=True), admission()),
+            UpdateStatus(State(RunPhase.PENDING)),
+        ),
         (
             run(**MADE),
             RunObserved(root(suspend=True), unmanaged=UNMANAGED),
@@ -76,7 +80,7 @@ GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
         ),
         (
             run(**MADE, **STOP),
-            RunObserved(root(), standing(condition("Admitted")), (pod(),)),
+            RunObserved(root(), admission(condition("Admitted")), (pod(),)),
             Prepare(RunPhase.STOPPED, "Its override has ended."),
         ),
         (
@@ -86,7 +90,7 @@ GAVE_UP = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
         ),
         (
             run(**MADE),
-            RunObserved(root(suspend=True), standing(GAVE_UP, active=False)),
+            RunObserved(root(suspend=True), admission(GAVE_UP, active=False)),
             Prepare(RunPhase.FAILED, "Kueue gave up after too many attempts to start it."),
         ),
         (run(**MADE, removing=RunPhase.STOPPED), RunObserved(root()), Delete()),
@@ -169,9 +173,11 @@ def test_failures_count_where_evictions_look_like_them(
     pods: tuple[Pod, ...], expected: Decision | None
 ) -> None:
     row, moment = run(**MADE | {"phase": RunPhase.RUNNING}), later(seconds=30)
-    found = decide(row, RunObserved(root(**PATIENT), standing(condition("Admitted")), pods), moment)
+    found = decide(
+        row, RunObserved(root(**PATIENT), admission(condition("Admitted")), pods), moment
+    )
     assert found == expected or (expected is None and isinstance(found, UpdateStatus))
-    usual = decide(row, RunObserved(root(), standing(condition("Admitted")), pods), moment)
+    usual = decide(row, RunObserved(root(), admission(condition("Admitted")), pods), moment)
     assert isinstance(usual, UpdateStatus)
 
 
@@ -189,7 +195,7 @@ def test_time_limits_are_kept_for_jobs_without(
 ) -> None:
     found = decide(
         run(**MADE | HOUR),
-        RunObserved(root(**BUSY, **more), standing(condition("Admitted")), (pod(),)),
+        RunObserved(root(**BUSY, **more), admission(condition("Admitted")), (pod(),)),
         moment,
     )
     assert isinstance(found, expected)
@@ -225,7 +231,7 @@ def test_a_run_that_never_launches_ends(pods: tuple[str, ...], outcome: RunPhase
         for index, phase in enumerate(pods[:2])
     ]
     launchers = [pod(name=each, labels={"quartermaster.dev/role": each}) for each in pods[2:]]
-    admitted = standing(condition("Admitted"))
+    admitted = admission(condition("Admitted"))
     decision = decide(
         row, RunObserved(mpi_job(), admitted, (*workers, *launchers)), later(minutes=2)
     )
@@ -239,7 +245,7 @@ def test_a_failure_before_preemption_ends_nothing() -> None:
     died = Failure("uid-old 1", "worker 0", START, "Its program ended with exit code 127.")
     row = run(**MADE, spec=run().spec | {"kind": "mpi", "nodes": 2}, failure=failure_row(died))
     decision = decide(
-        row, RunObserved(mpi_job(), standing(condition("Admitted"))), later(minutes=2)
+        row, RunObserved(mpi_job(), admission(condition("Admitted"))), later(minutes=2)
     )
     assert isinstance(decision, UpdateStatus)
     assert decision.state.phase == RunPhase.CREATING

@@ -3,11 +3,11 @@
 import pytest
 
 from bot.cluster.types.objects import Pod
-from bot.quotas.engines.standing import AdmissionState
+from bot.quotas.engines.admission import AdmissionState
 from bot.training.kinds.status import Root
 from bot.training.state import State, state_of
 from bot.training.tables import RunPhase
-from tests.bot.training.objects import condition, pod, root, stamped, standing
+from tests.bot.training.objects import admission, condition, pod, root, stamped
 
 ADMITTED = condition("Admitted")
 EVICTED = condition("Evicted", "Preempted", "Preempted to accommodate a workload")
@@ -20,13 +20,13 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
     ("seen", "expected"),
     [
         ((root(suspend=True), None, ()), State(RunPhase.PENDING)),
-        ((root(suspend=True), standing(), ()), State(RunPhase.PENDING)),
+        ((root(suspend=True), admission(), ()), State(RunPhase.PENDING)),
         (
-            (root(suspend=True), standing(active=False), ()),
+            (root(suspend=True), admission(active=False), ()),
             State(RunPhase.PENDING, reason="It is on hold: its Workload was deactivated."),
         ),
         (
-            (root(suspend=True), standing(EVICTED, condition("Preempted", "InClusterQueue")), ()),
+            (root(suspend=True), admission(EVICTED, condition("Preempted", "InClusterQueue")), ()),
             State(
                 RunPhase.PREEMPTED,
                 reason="Its GPUs were needed for a workload of higher priority in the same queue.",
@@ -34,28 +34,28 @@ FAILED = condition("Failed", "BackoffLimitExceeded", "Job has reached the specif
             ),
         ),
         (
-            (root(suspend=True), standing(condition("Evicted", "NodeFailures", "node gone")), ()),
+            (root(suspend=True), admission(condition("Evicted", "NodeFailures", "node gone")), ()),
             State(RunPhase.PENDING, reason="It was requeued: node gone."),
         ),
-        ((root(), standing(ADMITTED), ()), State(RunPhase.CREATING, since=stamped(minutes=5))),
+        ((root(), admission(ADMITTED), ()), State(RunPhase.CREATING, since=stamped(minutes=5))),
         (
-            (root(), standing(ADMITTED), (pod("Pending", waiting={"reason": "PodInitializing"}),)),
+            (root(), admission(ADMITTED), (pod("Pending", waiting={"reason": "PodInitializing"}),)),
             State(RunPhase.CREATING, since=stamped(minutes=5)),
         ),
         (
-            (root(), standing(ADMITTED), (pod(),)),
+            (root(), admission(ADMITTED), (pod(),)),
             State(RunPhase.RUNNING, since=stamped(), started_at=stamped()),
         ),
         (
-            (root(), standing(ADMITTED), (pod("Succeeded", ended={}),)),
+            (root(), admission(ADMITTED), (pod("Succeeded", ended={}),)),
             State(RunPhase.RUNNING, started_at=stamped()),
         ),
         (
-            (root(), standing(ADMITTED), (pod("Failed", ended={"exitCode": 3}),)),
+            (root(), admission(ADMITTED), (pod("Failed", ended={"exitCode": 3}),)),
             State(RunPhase.CREATING, since=stamped(minutes=5)),
         ),
         (
-            (root(condition("Complete")), standing(EVICTED), (pod("Succeeded", ended={}),)),
+            (root(condition("Complete")), admission(EVICTED), (pod("Succeeded", ended={}),)),
             State(RunPhase.SUCCEEDED, started_at=stamped(), ended_at=stamped(minutes=5)),
         ),
     ],
@@ -64,7 +64,7 @@ def test_objects_together_make_one_state(
     seen: tuple[Root, AdmissionState | None, tuple[Pod, ...]], expected: State
 ) -> None:
     found, waiting, pods = seen
-    assert state_of(found.fate, waiting, pods) == expected
+    assert state_of(found.status, waiting, pods) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_objects_together_make_one_state(
     ],
 )
 def test_a_pod_that_is_stuck_says_why(found: Pod, sentence: str) -> None:
-    assert state_of(root().fate, standing(ADMITTED), (found,)).obstacle == sentence
+    assert state_of(root().status, admission(ADMITTED), (found,)).obstacle == sentence
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_pod_that_is_stuck_says_why(found: Pod, sentence: str) -> None:
 )
 def test_a_failure_is_told_in_a_sentence(seen: tuple[Root, tuple[Pod, ...]], sentence: str) -> None:
     failed, pods = seen
-    assert state_of(failed.fate, standing(ADMITTED), pods).reason == sentence
+    assert state_of(failed.status, admission(ADMITTED), pods).reason == sentence
 
 
 def test_kueue_giving_up_is_a_failure() -> None:
     gave_up = condition("Evicted", "DeactivatedDueToRequeuingLimitExceeded")
-    assert state_of(root(suspend=True).fate, standing(gave_up, active=False), ()) == State(
+    assert state_of(root(suspend=True).status, admission(gave_up, active=False), ()) == State(
         RunPhase.FAILED,
         reason="Kueue gave up after too many attempts to start it.",
         is_unfinished=True,
@@ -174,7 +174,7 @@ def test_kueue_giving_up_is_a_failure() -> None:
     ],
 )
 def test_every_failure_has_something_to_try(found: Pod, said: str, advice: str) -> None:
-    state = state_of(root(FAILED).fate, standing(ADMITTED), (found,))
+    state = state_of(root(FAILED).status, admission(ADMITTED), (found,))
     assert (state.reason, state.advice) == (said, advice)
 
 
@@ -206,4 +206,4 @@ def test_a_claim_in_the_way_is_named(message: str, sentence: str) -> None:
     stuck = pod(
         "Pending", conditions=[condition("PodScheduled", "Unschedulable", message, "False")]
     )
-    assert state_of(root().fate, standing(ADMITTED), (stuck,)).obstacle == sentence
+    assert state_of(root().status, admission(ADMITTED), (stuck,)).obstacle == sentence

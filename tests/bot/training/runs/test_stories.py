@@ -1,6 +1,6 @@
 """Runs from their beginning to their end, in a cluster over HTTP."""
 
-from bot.training.logs.reads import LogWish
+from bot.training.logs.reads import LogRequest
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.story import cluster_queue, training_job
@@ -158,7 +158,7 @@ def test_a_preempted_run_waits_and_starts_again(rig: Rig) -> None:
         " them back. They went to Job theirs of team-b. It waits in its queue again and restarts"
         " from its last checkpoint, if it wrote one. Its output is kept: `/train logs lane`"
     )
-    kept = rig.reads.log_tail(rig.get(run_id), LogWish(1))
+    kept = rig.reads.log_tail(rig.get(run_id), LogRequest(1))
     assert kept.lines == (
         "2026-11-21 12:01:53 epoch 1/3 finished, accuracy 0.535, checkpoint saved",
     )

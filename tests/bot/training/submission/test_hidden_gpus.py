@@ -15,9 +15,9 @@ VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 
 @pytest.mark.parametrize("gpus", [0, 1])
-@pytest.mark.parametrize("wish", KINDS, ids=lambda wish: "-".join(map(str, wish.values())))
-def test_only_containers_with_gpus_see_them(full: Rig, wish: dict[str, Any], gpus: int) -> None:
-    full.submit("lane", gpus=gpus, **(COMMAND | wish))
+@pytest.mark.parametrize("options", KINDS, ids=lambda options: "-".join(map(str, options.values())))
+def test_only_containers_with_gpus_see_them(full: Rig, options: dict[str, Any], gpus: int) -> None:
+    full.submit("lane", gpus=gpus, **(COMMAND | options))
     full.pass_time(minutes=2)
     containers = [pod["spec"]["containers"][0] for pod in full.world.list("pods", "team-a")]
     assert containers

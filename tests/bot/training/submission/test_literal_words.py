@@ -18,13 +18,13 @@ TYPED = ("python", "t.py", "pa$$word", "$(HOME)", "$$(HOME)", "${X}", "a$", "$",
 VALUE = "pa$$word $(HOME) $$(HOME) ${X} $"
 
 
-@pytest.mark.parametrize("wish", KINDS, ids=lambda wish: "-".join(map(str, wish.values())))
-def test_every_dollar_arrives_as_typed(full: Rig, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", KINDS, ids=lambda options: "-".join(map(str, options.values())))
+def test_every_dollar_arrives_as_typed(full: Rig, options: dict[str, Any]) -> None:
     variables = (EnvironmentVariable("HOME", "/root"), EnvironmentVariable("SPELL", VALUE))
-    full.submit("spell", gpus=1, env=variables, **({**wish, "command": TYPED}))
+    full.submit("spell", gpus=1, env=variables, **({**options, "command": TYPED}))
     full.pass_time(seconds=20)
     pods = full.world.list("pods", "team-a")
-    if wish.get("kind") == "rayjob":  # its launcher only hands the program to Ray's head
+    if options.get("kind") == "rayjob":  # its launcher only hands the program to Ray's head
         pods = [pod for pod in pods if pod["metadata"]["labels"][ROLE] != LAUNCHER]
     containers = [pod["spec"]["containers"][0] for pod in pods]
     assert containers

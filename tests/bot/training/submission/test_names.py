@@ -33,9 +33,9 @@ def full(rig: Rig) -> Rig:
 
 
 @pytest.mark.parametrize("name", ["3d-unet", LONG])
-@pytest.mark.parametrize("wish", KINDS, ids=lambda wish: "-".join(map(str, wish.values())))
-def test_names_with_a_digit_first_run(full: Rig, wish: dict[str, Any], name: str) -> None:
-    run_id = full.submit(name, gpus=1, **(COMMAND | wish))
+@pytest.mark.parametrize("options", KINDS, ids=lambda options: "-".join(map(str, options.values())))
+def test_names_with_a_digit_first_run(full: Rig, options: dict[str, Any], name: str) -> None:
+    run_id = full.submit(name, gpus=1, **(COMMAND | options))
     full.pass_time(minutes=3)
     row = full.get(run_id)
     assert (row.phase, row.reason) == (RunPhase.RUNNING, "")

@@ -88,10 +88,10 @@ PODS = [
 BASELINE = 'pods "{name}" is forbidden: violates PodSecurity "restricted:latest": privileged'
 
 
-@pytest.mark.parametrize("wish", PODS, ids=str)
-def test_pods_that_are_refused_end_the_run(full: Rig, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", PODS, ids=str)
+def test_pods_that_are_refused_end_the_run(full: Rig, options: dict[str, Any]) -> None:
     full.deny("pods", BASELINE)
-    run_id = full.submit(gpus=1, **wish)
+    run_id = full.submit(gpus=1, **options)
     full.pass_time(minutes=5)
     run = full.get(run_id)
     assert run.phase == RunPhase.FAILED
@@ -164,13 +164,13 @@ def test_what_may_not_be_cleared_is_told(rig: Rig) -> None:
     assert "Deleting Service" not in rig.card(run_id)
 
 
-@pytest.mark.parametrize("wish", [{}, {"kind": "sync", "nodes": 2}], ids=str)
-def test_a_missing_namespace_ends_the_run(rig: Rig, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{}, {"kind": "sync", "nodes": 2}], ids=str)
+def test_a_missing_namespace_ends_the_run(rig: Rig, options: dict[str, Any]) -> None:
     def missing(kind: Any, _obj: Any, old: Any) -> None:
         if kind.plural == "jobs" and old is None:
             raise not_found(NAMESPACE, "team-a")
 
-    run_id = rig.submit(**wish)
+    run_id = rig.submit(**options)
     rig.world.inside.operations.admissions.append(missing)
     rig.pass_time(minutes=10)
     run = rig.get(run_id)
@@ -179,10 +179,10 @@ def test_a_missing_namespace_ends_the_run(rig: Rig, wish: dict[str, Any]) -> Non
     assert rig.effects().count("create jobs") == 1
 
 
-@pytest.mark.parametrize("wish", PODS, ids=str)
-def test_a_namespace_that_goes_ends_runs(full: Rig, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", PODS, ids=str)
+def test_a_namespace_that_goes_ends_runs(full: Rig, options: dict[str, Any]) -> None:
     full.world.behaviours["lane"] = Training(never_ends=True)
-    run_id = full.submit(gpus=1, **wish)
+    run_id = full.submit(gpus=1, **options)
     full.pass_time(minutes=2)
     assert full.get(run_id).phase == RunPhase.RUNNING
     full.world.delete("namespaces", "team-a")

@@ -97,12 +97,12 @@ class S3Comparison:
     def _by_parts(
         self, entry: Entry, count: int, is_same: Callable[[Sequence[int]], bool], kind: Kind
     ) -> Kind | None:
-        tried: list[Sequence[int]] = []
+        checked: list[Sequence[int]] = []
         for split in self._splits.of(entry, count):
-            if split.sizes not in tried:
+            if split.sizes not in checked:
                 if is_same(split.sizes):
                     return kind
-                tried.append(split.sizes)
+                checked.append(split.sizes)
             if split.is_certain:
                 return None
         return "size"

@@ -35,7 +35,7 @@ class Blocked:
     said: str = ""
 
 
-class Stand(StrEnum):
+class AdmissionPhase(StrEnum):
     """The state of a workload; GIVEN_UP is an end that its own object does not show."""
 
     WAITING = "waiting"
@@ -68,7 +68,7 @@ class AdmissionState:
     """
 
     name: str
-    stand: Stand
+    phase: AdmissionPhase
     reason: str = ""
     quote: str = ""
     since: datetime | None = None

@@ -60,9 +60,9 @@ def test_it_is_opened_with_its_token(rig: Rig) -> None:
     run_id = running(rig)
     run = rig.get(run_id)
     pod = rig.world.list("pods", "team-a")[0]["metadata"]["name"]
-    token = rig.reads.door(run).path.partition("token=")[2]
+    token = rig.reads.access(run).path.partition("token=")[2]
     assert len(token) == 43
-    assert as_text(opened(run, rig.reads.door(run))).splitlines() == [
+    assert as_text(opened(run, rig.reads.access(run))).splitlines() == [
         f"Browser: https://ml.example.com/team-a/{run.job_name}/?token={token}",
         f"Shell: `kubectl exec -it -n team-a {pod} -- bash`",
         "Only you can see this. The address lets anyone in, so keep it private.",
@@ -72,13 +72,13 @@ def test_it_is_opened_with_its_token(rig: Rig) -> None:
 def test_without_an_ingress_a_port_is_forwarded(rig: Rig) -> None:
     rig.policy = settings()
     run_id = running(rig)
-    run, door = rig.get(run_id), rig.reads.door(rig.get(run_id))
-    assert as_text(opened(run, door)).splitlines()[:2] == [
+    run, access = rig.get(run_id), rig.reads.access(rig.get(run_id))
+    assert as_text(opened(run, access)).splitlines()[:2] == [
         (
             f"Run `kubectl port-forward -n team-a service/session-{run.job_name} 8888:80` and"
             " leave it running."
         ),
-        f"Browser: http://localhost:8888{door.path}",
+        f"Browser: http://localhost:8888{access.path}",
     ]
     assert rig.effects() == MADE[:3]
 
@@ -90,7 +90,7 @@ def test_sessions_below_a_wildcard_share_no_host(rig: Rig) -> None:
         run_id = rig.submit(name, image=NOTEBOOK, command=(), gpus=1, kind="interactive")
         rig.pass_time(minutes=2)
         run = rig.get(run_id)
-        said = as_text(opened(run, rig.reads.door(run)))
+        said = as_text(opened(run, rig.reads.access(run)))
         assert f"Browser: https://{run.job_name}.ml.example.com/team-a/{run.job_name}/" in said
         ingress = rig.world.get("ingresses", f"session-{run.job_name}", "team-a") or {}
         found += [rule["host"] for rule in ingress["spec"]["rules"]]
@@ -101,7 +101,7 @@ def test_a_shell_has_a_line_and_no_door(rig: Rig) -> None:
     run_id = running(rig, command=("sleep", "infinity"))
     run = rig.get(run_id)
     pod = rig.world.list("pods", "team-a")[0]["metadata"]["name"]
-    said = as_text(opened(run, rig.reads.door(run)))
+    said = as_text(opened(run, rig.reads.access(run)))
     assert said == f"Shell: `kubectl exec -it -n team-a {pod} -- bash`"
     assert rig.effects() == ["create jobs"]
 
@@ -113,7 +113,7 @@ def test_only_jupyter_is_opened_to_browsers(rig: Rig) -> None:
 
 def test_the_token_is_written_nowhere(rig: Rig) -> None:
     run_id = running(rig)
-    token = rig.reads.door(rig.get(run_id)).path.partition("token=")[2]
+    token = rig.reads.access(rig.get(run_id)).path.partition("token=")[2]
     leap(rig, START + timedelta(hours=7, minutes=40))
     leap(rig, START + timedelta(hours=9))
     kept = b"".join(path.read_bytes() for path in rig.outside.kubeconfig.parent.glob("*.db*"))
@@ -144,7 +144,7 @@ def test_a_token_that_is_gone_is_said(rig: Rig) -> None:
     run_id = running(rig)
     name = f"session-{rig.get(run_id).job_name}"
     rig.world.delete("secrets", name, "team-a")
-    assert refused(lambda: rig.reads.door(rig.get(run_id))) == (
+    assert refused(lambda: rig.reads.access(rig.get(run_id))) == (
         f"Secret {name} in namespace team-a has no token for the session."
         " Stop the session and start it again."
     )

@@ -14,7 +14,7 @@ _OBJECTS = ("nodes", CLUSTER_QUEUES, WORKLOADS, JOBS, "pods", *_VOLUMES)
 _PROGRAMS = ("kueue", "kube-controller-manager", "kwok")
 
 
-def standing(plane: ControlPlane) -> str:
+def control_plane_state(plane: ControlPlane) -> str:
     """Objects with their conditions, the last events, and what the programs said last."""
     lines = [line for resource in _OBJECTS for line in _listed(plane.api, resource)]
     lines.extend(_events(plane.api))
