@@ -136,10 +136,15 @@ def _managed(why: str) -> tuple[SQLModel, SQLModel]:
         resource="nvidia.com/gpu", field="nominalQuota", baseline=Decimal(4),
         last_written=Decimal(12), external_value=Decimal(6), stopped_because=why,
     )  # fmt: skip
-    leg = QuotaAdjustment(
-        id="leg", override_id=ID, quota_id="quota", position=0, delta=Decimal(8), is_applied=True
+    adjustment = QuotaAdjustment(
+        id="adjustment",
+        override_id=ID,
+        quota_id="quota",
+        position=0,
+        delta=Decimal(8),
+        is_applied=True,
     )
-    return quota, leg
+    return quota, adjustment
 
 
 def _over() -> Iterator[State]:

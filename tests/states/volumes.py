@@ -99,8 +99,8 @@ def _working() -> Iterator[State]:
     yield card("anf-change-moving-late", change(**going, **late), *used)
     busy = {"trouble": "Azure throttles requests.", "not_before": NOW + 5 * MINUTE}
     yield card("anf-change-moving-retrying", change(**going, **busy), *used)
-    yield card("anf-change-reverting", change(**going, leg=Direction.BACK), *used)
-    yield card("anf-change-undoing", change(**going, leg=Direction.UNDO, **grows), *used)
+    yield card("anf-change-reverting", change(**going, direction=Direction.BACK), *used)
+    yield card("anf-change-undoing", change(**going, direction=Direction.UNDO, **grows), *used)
 
 
 def _changed() -> Iterator[State]:
