@@ -65,7 +65,7 @@ def test_estate_is_all_pools_and_volumes(arm: Arm, files: NetAppFiles) -> None:
 def test_no_thread_stays_after_a_read(files: NetAppFiles) -> None:
     before = set(threading.enumerate())
     files.estate(forever())
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before
 
 
 def test_long_lists_are_read_to_their_end(arm: Arm, files: NetAppFiles) -> None:
