@@ -9,6 +9,7 @@ from bot.cluster.resources import PODS, SNAPSHOT_ACTIONS
 from bot.cluster.types.claims import TRIDENT
 from bot.cluster.types.objects import Pod
 from bot.cluster.types.snapshots import VolumeSnapshot
+from bot.masking import without_mentions
 from bot.snapshots.classes import Problem
 from bot.snapshots.examining import ClaimContext, not_theirs
 
@@ -102,8 +103,8 @@ def _of_pods(pods: Iterable[Pod], target: Target) -> Problem | None:
 
 
 def _named(pod: Pod) -> str:
-    marks = pod.labels
-    run, person = marks.get(labels.RUN_NAME), marks.get(labels.PERSON)
+    run = without_mentions(pod.metadata.annotations.get(labels.RUN_NAME, ""))
+    person = pod.labels.get(labels.PERSON)
     of_run = f" of run {run}" if run else ""
     return f"pod {pod.name}{of_run}" + (f" (<@{person}>)" if person else "")
 

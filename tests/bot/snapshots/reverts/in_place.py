@@ -127,9 +127,13 @@ class InPlace(Rig):
         (folder / "labels.csv").write_text(text, encoding="utf-8")
 
     def runs(self, name: str) -> None:
-        """A pod mounts results."""
+        """A pod of Alice's run lane mounts results, with the labels and notes of its template."""
         body = {
-            "metadata": {"name": name, "labels": {"quartermaster.dev/person": ALICE}},
+            "metadata": {
+                "name": name,
+                "labels": {"quartermaster.dev/person": ALICE, "quartermaster.dev/run": name},
+                "annotations": {"quartermaster.dev/name": "lane#2"},
+            },
             "spec": {
                 "containers": [{"name": "main", "image": "busybox"}],
                 "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": RESULTS}}],

@@ -219,7 +219,10 @@ def test_who_mounts_it_is_named(in_place: InPlace) -> None:
     row = in_place.snapshot()
     in_place.runs("lane-0")
     assert refusal(lambda: in_place.put_back(row)) == (
-        f"PVC results is mounted, and a volume in use cannot be reverted: pod lane-0 (<@{ALICE}>).",
+        (
+            "PVC results is mounted, and a volume in use cannot be reverted: pod lane-0 of run"
+            f" lane#2 (<@{ALICE}>)."
+        ),
         "Stop them, or wait until they end.",
     )
 
@@ -233,7 +236,8 @@ def test_all_is_looked_at_again_when_approved(in_place: InPlace) -> None:
     assert in_place.notes(row_id)["ended"].splitlines() == [
         (
             f"<@{ALICE}> PVC `results` was not reverted. Nothing was changed. PVC results is"
-            f" mounted, and a volume in use cannot be reverted: pod lane-0 (<@{ALICE}>)."
+            " mounted, and a volume in use cannot be reverted: pod lane-0 of run lane#2"
+            f" (<@{ALICE}>)."
         ),
         "Stop them, or wait until they end.",
     ]
