@@ -265,7 +265,8 @@ class CommandDispatcher:
         if earlier.is_same:
             if question.asks_once:
                 return _DONE
-            return _RECEIVED if incoming.kind == "command" else None
+            is_shown = incoming.kind == "command" or question.key != incoming.delivery
+            return _RECEIVED if is_shown else None
         answer = self._allowed(session, incoming, asked)
         if earlier.alike_at and not question.repeats:
             return doubted(incoming, asked, real_now, earlier.alike_at)

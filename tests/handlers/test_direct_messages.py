@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -70,8 +70,13 @@ def test_a_form_asks_for_the_team(client: CommandClient) -> None:
     )
 
 
-def test_several_teams_are_a_choice(client: CommandClient) -> None:
-    question = answered(client, client.incoming(ALICE, DIRECT, command="train", words=SUBMIT))
+@pytest.mark.parametrize("kind", ["command", "mention"])
+def test_several_teams_are_a_choice(
+    client: CommandClient, kind: Literal["command", "mention"]
+) -> None:
+    words = SUBMIT if kind == "command" else f"train {SUBMIT}"
+    typed = client.incoming(ALICE, DIRECT, command="train", words=words)
+    question = answered(client, replace(typed, kind=kind))
     assert as_text(question).splitlines() == ["Which team is this for?", "  [team-a] [team-b]"]
     said = chosen(client, question, 1)
     assert said.startswith("Submitted run `lane` with 1 GPU")
