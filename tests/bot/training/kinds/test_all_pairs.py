@@ -70,7 +70,11 @@ def ended(folder: Path, slow: str = "", code: int = 0) -> Ended:
     (folder / "code").write_text(str(code))
     hosts = folder / "hosts"
     hosts.write_text("".join(f"h{number} slots=8\n" for number in range(SPEC.nodes)))
-    env = {"PATH": f"{folder}:/usr/bin:/bin", "QUARTERMASTER_HOSTFILE": str(hosts)}
+    env = {
+        "PATH": f"{folder}:/usr/bin:/bin",
+        "QUARTERMASTER_HOSTFILE": str(hosts),
+        "TMPDIR": str(folder),
+    }
     found = subprocess.run(
         script(), capture_output=True, check=False, text=True, cwd=folder, env=env
     )
