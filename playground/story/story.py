@@ -48,7 +48,7 @@ class Story(StoryContext):
 
     def __init__(self, world: World, *, unreliable: bool = False) -> None:
         super().__init__(world, unreliable=unreliable)
-        self.allowed_refusals: set[tuple[str, str]] = set(_FORGOTTEN) if unreliable else set()
+        self.allowed_refusals: set[tuple[str, str]] = set()
         self._optional: list[Callable[[Entry], bool]] = []
         self.allowed_errors: set[str] = set()
         self.allowed_writes = set(USUAL_WRITES)
@@ -231,7 +231,8 @@ class Story(StoryContext):
 
     def _refusals(self) -> list[str]:
         slack = self.world.slack
-        refused = sorted(set(slack.refusals) - self.allowed_refusals)
+        forgotten = _FORGOTTEN if self.unreliable or self.world.kills else frozenset()
+        refused = sorted(set(slack.refusals) - self.allowed_refusals - forgotten)
         listed = [f"Slack was asked for {method}" for method in sorted(set(slack.violations))]
         return [*listed, *(f"Slack refused {method}: {error}" for method, error in refused)]
 
