@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from bot.errors import ConfigurationError
-from bot.serving.http import Pages, Server, application
+from bot.serving.http import Pages, Server, application, listening_at
 from playground.loopback import reserved_port
 
 
@@ -104,3 +104,14 @@ def test_strangers_are_told_no_more_than_needed() -> None:
 def test_dead_threads_are_told_with_their_names() -> None:
     with served(Pages(ready={}, dead=lambda: {"sender": "It has ended unexpectedly."})) as url:
         assert get(f"{url}/healthz") == (503, "thread sender: It has ended unexpectedly.\n")
+
+
+def test_answers_wait_for_no_confirmation() -> None:
+    with (
+        listening_at("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+    ):
+        accepted, address = listening.accept()
+        with accepted:
+            assert address == client.getsockname()
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
