@@ -16,7 +16,7 @@ from bot.datasets.caches.job import JobTarget, claim_of, fill_job
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.caches.tables import Cache, CacheShare, SharePhase
-from bot.datasets.caches.users import mounting
+from bot.datasets.caches.users import needing_cache
 from bot.datasets.tables import Version
 from bot.reconcile.frame import ControllerContext
 from tests.bot.cluster.conftest import PATIENT
@@ -207,15 +207,15 @@ def test_a_snapshot_of_it_keeps_a_cache(
     plane: ControlPlane, site: Site, database: Database
 ) -> None:
     rig = Rig(plane, site, database, NFS)
-    assert mounting(rig.cluster, rig.cache, ()) == []
+    assert needing_cache(rig.cluster, rig.cache, ()) == []
     source = {"persistentVolumeClaimName": rig.cache.claim_name}
     body = {"metadata": {"name": "monday"}, "spec": {"source": source}}
     rig.api.create(SNAPSHOTS, body, NAMESPACE)
-    assert mounting(rig.cluster, rig.cache, ()) == [
+    assert needing_cache(rig.cluster, rig.cache, ()) == [
         f"VolumeSnapshot monday in namespace {NAMESPACE} was taken of it."
     ]
     rig.api.delete(SNAPSHOTS, "monday", NAMESPACE)
-    wait_for(lambda: mounting(rig.cluster, rig.cache, ()) == [], "the end of the snapshot")
+    wait_for(lambda: needing_cache(rig.cluster, rig.cache, ()) == [], "the end of the snapshot")
     rig.close()
 
 

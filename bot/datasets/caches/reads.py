@@ -9,7 +9,7 @@ from bot.cluster.resources import VOLUMES
 from bot.database.database import Database
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import Cache
-from bot.datasets.caches.users import holding, mounting
+from bot.datasets.caches.users import holding, needing_cache
 from bot.datasets.fsx.tables import Import
 from bot.errors import ClusterError
 
@@ -49,7 +49,7 @@ class CacheReads:
         )
         volume = cluster.view.get(VOLUMES, cache.volume_name) if cache.volume_name else None
         is_kept = volume is not None and volume.spec.persistent_volume_reclaim_policy == "Retain"
-        users = (*held, *mounting(cluster, cache, seen))
+        users = (*held, *needing_cache(cluster, cache, seen))
         if imported is not None:
             return Consequence(users, is_imported=True)
         return Consequence(users, cache.volume_name if is_kept else "")

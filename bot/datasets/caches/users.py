@@ -52,7 +52,7 @@ def holding(session: Session, cache: Cache, now: datetime) -> list[str]:
     return [said_of(each, now) for each in sorted(found, key=_order)]
 
 
-def mounting(cluster: Cluster, cache: Cache, shares: Iterable[CacheShare]) -> list[str]:
+def needing_cache(cluster: Cluster, cache: Cache, shares: Iterable[CacheShare]) -> list[str]:
     """What in the cluster needs a cache, by live reads; ClusterError if a read fails."""
     return needing(cluster, places(cache, shares), cache)
 

@@ -24,6 +24,10 @@ def epoch_times(run: Run) -> Mapping[int, EpochTime]:
     return {int(nodes): EpochTime(*each) for nodes, each in times.items()}
 
 
+# In `run.epochs`: `times` has the epochs and seconds of each number of nodes; `same` are the nodes
+# and restarts of the current stretch, `done` its epochs so far, and `at` when the last one ended.
+
+
 def note_epochs(run: Run, before: RunPhase, now: datetime) -> None:
     """Adds the epochs that were finished since the last look to the times of its nodes.
 

@@ -18,7 +18,7 @@ from bot.datasets.caches.fsx import leaving as fsx_leaving
 from bot.datasets.caches.observe import is_ours, volume_of
 from bot.datasets.caches.shares import service as sharing
 from bot.datasets.caches.tables import ENDS, Cache, CachePhase, CacheShare
-from bot.datasets.caches.users import OVER, Place, holding, mounting, mounts, places
+from bot.datasets.caches.users import OVER, Place, holding, mounts, needing_cache, places
 from bot.datasets.fsx.tables import Import
 from bot.datasets.wording import capacity
 from bot.reconcile.controller import Step
@@ -94,7 +94,7 @@ def _watch_it_go(
     """Waits until the volume is deleted: only then is its space free."""
     if seen.claim is not None:
         clear_ended_runs(cluster, places(cache, ()))
-        users = mounting(cluster, cache, []) if now - cache.since > _PATIENCE else []
+        users = needing_cache(cluster, cache, []) if now - cache.since > _PATIENCE else []
         return _wait(cache, now + _VOLUME, " ".join(users))
     leaving = fsx_leaving.step(context, cluster, cache, now)
     if leaving is not None:
@@ -147,7 +147,7 @@ def _users(
 ) -> list[str]:
     """What uses the cache: by the rows first, then by live reads of the cluster."""
     held = context.database.read(lambda session: holding(session, cache, now))
-    return held + mounting(cluster, cache, shares)
+    return held + needing_cache(cluster, cache, shares)
 
 
 def _wait(cache: Cache, again: datetime, obstacle: str) -> Step:
