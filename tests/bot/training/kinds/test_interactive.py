@@ -148,7 +148,7 @@ def test_every_token_is_another_one() -> None:
     assert first["data"] != second["data"]
 
 
-def test_a_shell_has_no_door() -> None:
+def test_a_shell_has_no_service() -> None:
     assert beside(SHELL) == {}
     assert container(SHELL)["command"] == ["sleep", "infinity"]
     assert container(SHELL)["env"] == [UNBUFFERED]

@@ -29,7 +29,7 @@ def rig(rig: Rig) -> Rig:
     return with_ingress(rig)
 
 
-def test_a_session_runs_with_its_door(rig: Rig) -> None:
+def test_a_session_runs_with_its_service(rig: Rig) -> None:
     run_id = running(rig)
     run = rig.get(run_id)
     assert rig.effects() == MADE
@@ -97,7 +97,7 @@ def test_sessions_below_a_wildcard_share_no_host(rig: Rig) -> None:
     assert len({*found}) == 2
 
 
-def test_a_shell_has_a_line_and_no_door(rig: Rig) -> None:
+def test_a_shell_has_a_line_alone(rig: Rig) -> None:
     run_id = running(rig, command=("sleep", "infinity"))
     run = rig.get(run_id)
     pod = rig.world.list("pods", "team-a")[0]["metadata"]["name"]
