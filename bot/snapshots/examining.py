@@ -78,10 +78,8 @@ def examine(
             f"PVC {claim.name} has {there} snapshots; a volume of {driver} can have {most}.",
             "Delete some of them first.",
         )
-    size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    return SnapshotPlan(
-        claim.uid, claim.spec.storage_class_name or "", driver, int(size or 0), kind
-    )
+    storage_class = claim.spec.storage_class_name or ""
+    return SnapshotPlan(claim.uid, storage_class, driver, claim.size_bytes or 0, kind)
 
 
 def not_theirs(claim: PersistentVolumeClaim, team: str) -> Problem | None:

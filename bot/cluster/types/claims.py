@@ -46,6 +46,18 @@ class PersistentVolumeClaim(ClusterObject, frozen=True, kw_only=True):
     spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
+    @property
+    def size_bytes(self) -> int | None:
+        """What it has, or what it requests while it has no volume; None if unknown."""
+        storage = self.status.capacity.get("storage")
+        return int(storage) if storage else self.requested_bytes
+
+    @property
+    def requested_bytes(self) -> int | None:
+        """What it requests, which is more than its size while it grows; None if unknown."""
+        storage = self.spec.resources.requests.get("storage")
+        return int(storage) if storage is not None else None
+
 
 class Requirement(ObjectPart, frozen=True, kw_only=True):
     """What a label of a node has to be."""

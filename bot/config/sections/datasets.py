@@ -73,6 +73,12 @@ class CacheClass(Section):
     """Makes this a file system instead of a storage class: versions are imported into it, not
     copied."""
 
+    def monthly_price(self, size_bytes: int | None) -> float | None:
+        """The price of a volume of this size for a month; None if price or size is unknown."""
+        if self.price_per_gib_month is None or size_bytes is None:
+            return None
+        return self.price_per_gib_month * size_bytes / 2**30
+
 
 class Layout(Section):
     """A command that rearranges a dataset's files once they are copied, before runs see them."""

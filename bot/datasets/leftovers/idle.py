@@ -10,7 +10,6 @@ from bot.cluster.resources import PODS
 from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.config import Settings
 from bot.datasets.caches.evictions.claim_usage import ClaimSighting, teams_by_namespace, used_at
-from bot.datasets.caches.plan import GIB
 
 
 @dataclass(frozen=True)
@@ -69,17 +68,14 @@ def _is_copy(claim: PersistentVolumeClaim) -> bool:
 
 def _idle(row: ClaimSighting, claim: PersistentVolumeClaim, teams: str, settings: Settings) -> Idle:
     kind = claim.spec.storage_class_name or ""
-    storage = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    amount = int(storage) if storage is not None else None
     classes = settings.datasets.classes if settings.datasets is not None else {}
-    price = classes[kind].price_per_gib_month if kind in classes else None
     return Idle(
         namespace=claim.namespace,
         name=claim.name,
         teams=teams,
         storage_class=kind,
-        size_bytes=amount,
-        monthly_price=amount / GIB * price if price is not None and amount is not None else None,
+        size_bytes=claim.size_bytes,
+        monthly_price=classes[kind].monthly_price(claim.size_bytes) if kind in classes else None,
         since=row.last_at,
         was_mounted=row.mounted_at is not None,
     )

@@ -54,7 +54,7 @@ def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> Push
     if foreign is not None:
         raise ConflictError(foreign.reason, "Use a PVC that your runs wrote to.")
     _refuse_unseen(cluster, datasets, claim)
-    return PushVolume(name, claim.uid, claim.spec.storage_class_name or "", _size(claim))
+    return PushVolume(name, claim.uid, claim.spec.storage_class_name or "", claim.size_bytes or 0)
 
 
 def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> PushVolume:
@@ -79,7 +79,7 @@ def restorable(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) ->
             f"VolumeSnapshot {name} does not belong to a PVC of {team}.",
             "Use a snapshot of your own team.",
         )
-    size = max(int(status.restore_size or 0), _size(claim) if claim is not None else 0)
+    size = max(int(status.restore_size or 0), claim.size_bytes or 0 if claim is not None else 0)
     kind = next(_classes(cluster, datasets, snapshot, claim), None)
     if kind is None or not size:
         raise ConflictError(
@@ -110,11 +110,6 @@ def _classes(
         return iter([own] if own else [])
     named = dict.fromkeys([own, *datasets.classes, *sorted(known)])
     return (each for each in named if known.get(each) == taken_by.driver)
-
-
-def _size(claim: PersistentVolumeClaim) -> int:
-    size = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    return int(size or 0)
 
 
 def _refuse_unseen(cluster: Cluster, datasets: Datasets, claim: PersistentVolumeClaim) -> None:

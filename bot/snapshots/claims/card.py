@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from bot.cluster import labels
 from bot.cluster.types.claims import PersistentVolumeClaim
+from bot.masking import without_mentions
 from bot.slack.card import Card, Table, Tone
-from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence, when
+from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, when
 from bot.snapshots.claims.found import (
     ClaimDetails,
     ClaimRun,
     ClaimSummary,
     LevelFound,
     TeamClaims,
-    requested_size,
-    size_of,
 )
 from bot.snapshots.claims.users import ClaimUser
 from bot.snapshots.schedules.card import covered, kept
@@ -112,7 +111,7 @@ def _cells(row: ClaimSummary, *, is_wide: bool) -> tuple[str, ...]:
 
 
 def _size(claim: PersistentVolumeClaim) -> str:
-    size, wanted = size_of(claim), requested_size(claim)
+    size, wanted = claim.size_bytes, claim.requested_bytes
     if size is None:
         return UNKNOWN
     grows = f", growing to {capacity(wanted)}" if wanted is not None and wanted > size else ""
@@ -280,7 +279,7 @@ def _lineage_facts(found: ClaimDetails) -> Iterator[tuple[str, Markup]]:
         yield "Created from", join(plain(kind), " ", code(source.name), plain(place))
     run = claim.metadata.annotations.get(labels.RUN_NAME)
     if run:
-        yield "Created for", join("run ", sentence(run))
+        yield "Created for", join("run ", code(without_mentions(run)))
     if found.copies:
         yield "Copies", plain(_some(found.copies))
 

@@ -8,7 +8,6 @@ from bot.snapshots.claims.lineage import ClaimSource
 from bot.snapshots.claims.users import ClaimUser
 from bot.snapshots.tables import Restore, Revert, SnapshotSchedule
 from bot.volumes.resources import AnfVolume
-from bot.volumes.wording import GIB
 
 
 @dataclass(frozen=True)
@@ -94,22 +93,3 @@ class ClaimDetails:
     revert: Revert | None
     runs: tuple[ClaimRun, ...] = ()
     azure: str = ""
-
-
-def size_of(claim: PersistentVolumeClaim) -> int | None:
-    """The size of a PVC in bytes: what it has, or what it requests while it has no volume."""
-    storage = claim.status.capacity.get("storage") or claim.spec.resources.requests.get("storage")
-    return int(storage) if storage is not None else None
-
-
-def requested_size(claim: PersistentVolumeClaim) -> int | None:
-    """The size in bytes that a PVC requests; larger than its size while it grows."""
-    storage = claim.spec.resources.requests.get("storage")
-    return int(storage) if storage is not None else None
-
-
-def monthly_cost(price_per_gib: float | None, size_bytes: int | None) -> float | None:
-    """What a volume costs a month; None if its price or its size is unknown."""
-    if price_per_gib is None or size_bytes is None:
-        return None
-    return price_per_gib * size_bytes / GIB

@@ -28,8 +28,6 @@ from bot.snapshots.claims.found import (
     ClaimSummary,
     LevelFound,
     TeamClaims,
-    monthly_cost,
-    size_of,
 )
 from bot.snapshots.claims.lineage import copies_of, source_of
 from bot.snapshots.claims.users import users_in
@@ -210,7 +208,7 @@ class ClaimReads:
     def _cost(self, claim: PersistentVolumeClaim) -> float | None:
         datasets = self._settings().datasets
         kind = datasets.classes.get(claim.spec.storage_class_name or "") if datasets else None
-        return monthly_cost(kind.price_per_gib_month if kind else None, size_of(claim))
+        return kind.monthly_price(claim.size_bytes) if kind else None
 
 
 def _taken_at(snapshot: VolumeSnapshot) -> tuple[bool, str]:
