@@ -8,9 +8,9 @@ from playground.story.person import Card, Person
 from playground.story.steps import ends_well, is_admitted
 from playground.story.story import Story
 
-TYPE = {"node.kubernetes.io/instance-type": "p4d.24xlarge"}
+TYPE = {"node.kubernetes.io/instance-type": "Standard_ND96asr_v4"}
 NODES = ("gpu-1", "gpu-2", "gpu-3", "gpu-4")
-REFERENCE = {"type": "p4d.24xlarge", "efa": 0, "maximum": 42.5}
+REFERENCE = {"type": "Standard_ND96asr_v4", "efa": 0, "maximum": 42.5}
 
 
 def arrange(cluster: Cluster, _workspace: Workspace) -> None:
@@ -31,15 +31,19 @@ async def play(story: Story) -> None:
     story.allowed_writes |= {f"{verb} {each}" for verb in ("create", "delete") for each in beside}
     await alice.types("#team-a", "/gpu nccl --gpus 1 --all-pairs")
     await alice.is_told("Pairs are measured among 3 to 64 nodes, not 2.")
-    story.trains("nccl-tests", slow_pairs={"0-2": 5.1, "1-2": 5.2, "2-3": 0.0})
+    story.trains(
+        "nccl-tests", provider="ib", bandwidth=42.3, slow_pairs={"0-2": 5.1, "1-2": 5.2, "2-3": 0.0}
+    )
     first = await _is_measured(story, alice, "nccl")
     await first.shows("slow nodes gpu-3: at most 5.20 GB/s (12 % of the reference)", "pairs 6")
-    story.trains("nccl-tests", slow_pairs={"1-3": 21.25})
+    story.trains("nccl-tests", provider="ib", bandwidth=42.3, slow_pairs={"1-3": 21.25})
     second = await _is_measured(story, alice, "repaired")
     await second.shows("slow pairs gpu-2 and gpu-4: 21.25 GB/s (50 % of the reference)")
-    story.trains("nccl-tests", slow_pairs={})
+    story.trains("nccl-tests", provider="ib", bandwidth=42.3, slow_pairs={})
     third = await _is_measured(story, alice, "rewired")
-    await third.shows("pairs all 6 within reach", "42.30 GB/s (100 % of the reference)")
+    await third.shows(
+        "network ib", "pairs all 6 within reach", "42.30 GB/s (100 % of the reference)"
+    )
     await alice.types("#team-a", "/gpu network")
     await alice.is_told(
         "Network tests in the clusters of team-a", "pairs: all 6 within reach, the slowest"
