@@ -61,6 +61,8 @@ _OF_THE_RUN = re.compile(r"train|step|iter|progress|total|overall", re.IGNORECAS
 # Lightning says `Epoch 2: 45%|...`, from 0 on; MMEngine `Epoch(train) [3][9/20]`, from 1 on.
 _EPOCH = re.compile(r"^\W{0,3}epoch[ :#]{1,3}([0-9]{1,9})\b(?!\s*(?:/|of))", re.IGNORECASE)
 _MM_EPOCH = re.compile(r"\bEpoch(?:\(train\))?\s{1,3}\[([0-9]{1,9})\]\[\s*([0-9]+)/([0-9]+)\]")
+# The examples of PyTorch and of torchvision, whose epochs begin at 0.
+_TORCH_EPOCH = re.compile(r"\bEpoch: \[([0-9]{1,9})\]\s{0,2}\[\s*([0-9]+)/([0-9]+)\]")
 _FITTED = re.compile(r"`Trainer\.fit` stopped: `max_epochs=([0-9]{1,9})` reached")
 _SUMS_UP = re.compile(r"loss|acc|finished|done|complete", re.IGNORECASE)
 _WHOLE = 100
@@ -148,9 +150,10 @@ def find_progress(line: str) -> Progress | None:
 
 def _endless_epoch(line: str) -> Progress | None:
     """The epoch of a program that does not report how many there are."""
-    if match := _MM_EPOCH.search(line):
-        done, total = int(match[2]), int(match[3])
-        return _endless(int(match[1]) - 1, done, total) if total else None
+    for pattern, first in ((_MM_EPOCH, 1), (_TORCH_EPOCH, 0)):
+        if match := pattern.search(line):
+            done, total = int(match[2]), int(match[3])
+            return _endless(int(match[1]) - first, done, total) if total else None
     epoch, part_of = _EPOCH.search(line), _fraction(_BAR.search(line))
     return _endless(int(epoch[1]), *part_of) if epoch and part_of else None
 

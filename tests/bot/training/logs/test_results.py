@@ -64,6 +64,8 @@ def test_steps_do_not_hide_known_epochs() -> None:
         ("epoch 2/4:  25%|##    | 100/400 [00:01<00:03]", Progress(1.25, 4, "epochs")),
         ("Epoch 1:  25%|##    | 100/400 [00:01<00:03]", Progress(1.25, None, "epochs")),
         ("Epoch(train) [3][ 9/20]  lr: 1.0e-02", Progress(2.45, None, "epochs")),
+        ("Epoch: [2][ 20/391]\tTime  0.1 ( 0.2)\tLoss 2.1", Progress(2.05, None, "epochs")),
+        ("Epoch: [2]  [ 40/160]  eta: 0:01:02  loss: 0.4", Progress(2.25, None, "epochs")),
         ("  2/3  2.61G  1.345  640:  50%|##  | 5/10", Progress(1.5, 3, "epochs")),
         (" iteration       10/     500 | consumed samples:", Progress(10, 500, "steps")),
         ("Epoch 3: loss 0.5", None),
