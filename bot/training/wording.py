@@ -120,5 +120,6 @@ def amounts_of(spec: RunSpec) -> str:
     """What a run requests, in words: per node, if it has several."""
     shm = f" (including {spec.shm} of /dev/shm)" if spec.shm_bytes else ""
     sort = f" of {spec.gpu_type}" if spec.gpu_type else ""
-    amounts = f"{gpus(spec.gpus)}{sort}, {spec.cpu} cores and {spec.memory_with_shm} memory{shm}"
+    cores = "1 core" if spec.cpu == "1" else f"{spec.cpu} cores"
+    amounts = f"{gpus(spec.gpus)}{sort}, {cores} and {spec.memory_with_shm} memory{shm}"
     return f"{spec.nodes} nodes, each with {amounts}" if spec.nodes > 1 else amounts

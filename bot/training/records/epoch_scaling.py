@@ -61,20 +61,19 @@ def epoch_comparison(runs: Sequence[Run], example: str) -> Card:
 def _card(sizes: Sequence[Size], gpus: Decimal, unknown: Sequence[str]) -> Card:
     smallest = sizes[0]
     rows = tuple(_row(size, smallest, gpus) for size in sizes)
-    ideal = (
-        f"Ideal is the epoch on {_nodes(smallest.nodes)}, divided by how many times the nodes;"
-        " speed-up and efficiency are relative to it too."
-    )
-    counted = (
-        "Epochs count that ran on one number of nodes from beginning to end, except for the first."
-        " Ends of epochs are known as often as the log is read, every 30 s at best."
+    footer = (
+        f"Ideal is perfect scaling from {_nodes(smallest.nodes)}: half the time on twice the nodes."
+        " Speed-up and efficiency compare with the same."
+        " An epoch counts if it ran on the same number of nodes from beginning to end; the first"
+        " one never does. The bot reads the log every 30 s at best, so the end of an epoch is known"
+        " within 30 s."
     )
     return Card(
         "Epoch times by number of nodes",
         lines=tuple(_notes(sizes, unknown)),
         table=Table(_HEADER, rows),
         charts=(_chart(sizes),),
-        footer=(plain(f"{ideal} {counted}"),),
+        footer=(plain(footer),),
     )
 
 

@@ -43,10 +43,10 @@ def test_one_run_that_changed_its_nodes_is_compared() -> None:
         "  2      16    480.0 s  450.0 s  1.88x     94 %        3       wide",
         "  3      24    320.0 s  300.0 s  2.81x     94 %        4       wide",
         (
-            "Ideal is the epoch on 1 node, divided by how many times the nodes; speed-up and"
-            " efficiency are relative to it too. Epochs count that ran on one number of nodes from"
-            " beginning to end, except for the first. Ends of epochs are known as often as the log"
-            " is read, every 30 s at best."
+            "Ideal is perfect scaling from 1 node: half the time on twice the nodes. Speed-up and"
+            " efficiency compare with the same. An epoch counts if it ran on the same number of"
+            " nodes from beginning to end; the first one never does. The bot reads the log every"
+            " 30 s at best, so the end of an epoch is known within 30 s."
         ),
     ]
     assert card.charts == (
