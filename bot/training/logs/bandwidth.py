@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 # mpirun puts it before each line with --tag-output.
 _TAG = re.compile(r"^\[\d+,\d+\]<std(?:out|err)>:\s?")
-_AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*([\d.eE+-]+)")
-_WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(\d+)")
+# Numbers that a program may print by mistake are none: an infinite one could not be kept.
+_AVERAGE = re.compile(
+    r"#\s*Avg bus bandwidth\s*:\s*([0-9]{1,9}(?:\.[0-9]{0,12})?(?:[eE][-+]?[0-9]{1,2})?)(?!\S)"
+)
+_WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*([0-9]{1,12})(?!\S)")
 _SELECTED = re.compile(r"NET/OFI Selected provider is ([^\s,]+)", re.IGNORECASE)
 _USING = re.compile(r"NET/(Socket|IB)\s*: Using", re.IGNORECASE)
 _BUSBW = "busbw"

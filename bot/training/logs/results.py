@@ -60,9 +60,11 @@ _BAR = re.compile(
 _OF_THE_RUN = re.compile(r"train|step|iter|progress|total|overall", re.IGNORECASE)
 # Lightning says `Epoch 2: 45%|...`, from 0 on; MMEngine `Epoch(train) [3][9/20]`, from 1 on.
 _EPOCH = re.compile(r"^\W{0,3}epoch[ :#]{1,3}([0-9]{1,9})\b(?!\s*(?:/|of))", re.IGNORECASE)
-_MM_EPOCH = re.compile(r"\bEpoch(?:\(train\))?\s{1,3}\[([0-9]{1,9})\]\[\s*([0-9]+)/([0-9]+)\]")
+_MM_EPOCH = re.compile(
+    r"\bEpoch(?:\(train\))?\s{1,3}\[([0-9]{1,9})\]\[\s*([0-9]{1,12})/([0-9]{1,12})\]"
+)
 # The examples of PyTorch and of torchvision, whose epochs begin at 0.
-_TORCH_EPOCH = re.compile(r"\bEpoch: \[([0-9]{1,9})\]\s{0,2}\[\s*([0-9]+)/([0-9]+)\]")
+_TORCH_EPOCH = re.compile(r"\bEpoch: \[([0-9]{1,9})\]\s{0,2}\[\s*([0-9]{1,12})/([0-9]{1,12})\]")
 _FITTED = re.compile(r"`Trainer\.fit` stopped: `max_epochs=([0-9]{1,9})` reached")
 _SUMS_UP = re.compile(r"loss|acc|finished|done|complete", re.IGNORECASE)
 _WHOLE = 100
@@ -153,7 +155,7 @@ def _endless_epoch(line: str) -> Progress | None:
     for pattern, first in ((_MM_EPOCH, 1), (_TORCH_EPOCH, 0)):
         if match := pattern.search(line):
             done, total = int(match[2]), int(match[3])
-            return _endless(int(match[1]) - first, done, total) if total else None
+            return _endless(int(match[1]) - first, done, total) if 0 < total >= done else None
     epoch, part_of = _EPOCH.search(line), _fraction(_BAR.search(line))
     return _endless(int(epoch[1]), *part_of) if epoch and part_of else None
 

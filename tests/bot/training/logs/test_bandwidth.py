@@ -55,3 +55,17 @@ def test_a_table_without_its_head_has_no_maximum() -> None:
 def test_other_programs_measure_nothing() -> None:
     said = ["epoch 1/3 step 360/400 loss 1.501 images/sec: 808.7", "# size of the batch: 33"]
     assert read_bandwidth(said) == Bandwidth()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# Out of bounds values : " + "9" * 5000,
+        "# Avg bus bandwidth : " + "9" * 5000,
+        "# Avg bus bandwidth : 1.2.3",
+        "# Avg bus bandwidth : e",
+        "# Avg bus bandwidth : 1e999",
+    ],
+)
+def test_garbled_lines_measure_nothing(line: str) -> None:
+    assert read_bandwidth([line]) == Bandwidth()
