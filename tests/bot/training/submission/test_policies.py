@@ -66,7 +66,7 @@ def test_a_missing_right_is_told_and_waited_for(rig: Rig) -> None:
         "The bot lacks a right in the cluster; `quartermaster doctor` lists the rights it needs."
     )
     rig.world.allow("create", "jobs")
-    rig.pass_time(minutes=6)
+    rig.pass_time(minutes=10)  # the next attempt may be 5 minutes away
     assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.SUCCEEDED, "")
 
 
@@ -143,8 +143,8 @@ def test_a_denied_deletion_is_told_and_tried(rig: Rig) -> None:
     assert run.trouble.startswith(f"Deleting Job {run.job_name} in namespace team-a on cluster")
     assert DENIAL in run.trouble
     assert LET_GO in rig.card(run_id)
-    # At most one every half minute and then every few minutes.
-    assert 4 < rig.effects().count("delete jobs") < 20
+    # 9 in the first 4 minutes at most, and then one every 2.5 to 5 minutes.
+    assert 4 < rig.effects().count("delete jobs") <= 9 + 11
     allow()
     rig.pass_time(minutes=10)
     assert (rig.get(run_id).phase, rig.get(run_id).trouble) == (RunPhase.STOPPED, "")
