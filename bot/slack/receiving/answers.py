@@ -12,8 +12,8 @@ import structlog
 from bot.charts.values import described
 from bot.errors import ChatError
 from bot.slack import metrics
-from bot.slack.blocks import reply_blocks, with_plain_tables
-from bot.slack.card import Card, Reply
+from bot.slack.blocks import has_new_blocks, reply_blocks, with_plain_tables
+from bot.slack.card import Reply
 from bot.slack.chart_blocks import Showing, chart_blocks
 from bot.slack.client import Destination, Draft, SlackClient
 from bot.slack.forms.form import Form
@@ -115,10 +115,16 @@ class Answers:
         self._ends.set()
         self._pool.stop()
 
-    def send(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> None:
-        """Brings the reply itself, after the acknowledgement."""
-        if _shows(reply):
-            self._follow(arrival, lambda: self._deliver(incoming, reply))
+    def send(
+        self, incoming: Incoming, reply: Reply, arrival: Arrival, draft: Draft | None = None
+    ) -> bool:
+        """Brings the reply itself after the acknowledgement; False if the bot is too busy.
+
+        A `draft` of the reply saves making one.
+        """
+        if not _shows(reply):
+            return True
+        return self._follow(arrival, lambda: self._deliver(incoming, reply, draft))
 
     def open_form(self, incoming: Incoming, reply: Reply, arrival: Arrival) -> bool:
         """Opens the reply's form after the acknowledgement; False if the bot is too busy."""
@@ -215,15 +221,13 @@ class Answers:
             metrics.LATE_ANSWERS.inc()
         self._deliver(incoming, reply)
 
-    def _deliver(self, incoming: Incoming, reply: Reply, *, is_plain: bool = False) -> None:
-        draft = draft_of(incoming, reply)
-        if is_plain:
-            draft = replace(draft, blocks=with_plain_tables(draft.blocks))
+    def _deliver(self, incoming: Incoming, reply: Reply, draft: Draft | None = None) -> None:
+        draft = draft or draft_of(incoming, reply)
         try:
             self._say(incoming, draft, for_all=reply.for_all)
         except ChatError as error:
-            if error.code in BAD_BLOCKS and not is_plain and reply.card:
-                self._deliver(incoming, _plainer(reply, reply.card), is_plain=True)
+            if error.code in BAD_BLOCKS and has_new_blocks(draft.blocks):
+                self._deliver(incoming, reply, plain_draft_of(incoming, reply, draft))
                 return
             log.warning(
                 "an answer could not be delivered",
@@ -312,10 +316,17 @@ def draft_of(incoming: Incoming, reply: Reply) -> Draft:
     return Draft(reply_text(reply), reply_blocks(reply, key=incoming.delivery, charts=charts))
 
 
-def _plainer(reply: Reply, card: Card) -> Reply:
-    """No picture is uploaded for what one person sees once: the figures of charts are told."""
-    told = tuple(plain(described(chart)) for chart in card.charts)
-    return replace(reply, card=replace(card, charts=()), lines=(*reply.lines, *told))
+def plain_draft_of(incoming: Incoming, reply: Reply, draft: Draft) -> Draft:
+    """The reply, of which `draft` is made, with blocks that each workspace has.
+
+    Text has the figures of its charts: no picture is uploaded for what one person sees once.
+    """
+    card = reply.card
+    if card is not None and card.charts:
+        told = tuple(plain(described(chart)) for chart in card.charts)
+        reply = replace(reply, card=replace(card, charts=()), lines=(*reply.lines, *told))
+        draft = draft_of(incoming, reply)
+    return replace(draft, blocks=with_plain_tables(draft.blocks))
 
 
 def _shows(reply: Reply) -> bool:

@@ -11,7 +11,7 @@ from bot.slack import metrics
 from bot.slack.blocks import encoded, has_new_blocks
 from bot.slack.card import Reply
 from bot.slack.forms.view import options_of
-from bot.slack.receiving.answers import Answers, draft_of
+from bot.slack.receiving.answers import Answers, draft_of, plain_draft_of
 from bot.slack.receiving.incoming import Arrival, Dispatcher, Incoming
 from bot.slack.receiving.listeners import ARRIVAL
 from bot.slack.text import as_text
@@ -79,8 +79,9 @@ class RequestReceiver:
         draft = draft_of(incoming, reply)
         if has_new_blocks(draft.blocks):
             # Slack does not say that it refuses an acknowledgement.
-            self._answers.send(incoming, reply, arrival)
-            return BoltResponse(status=200)
+            if self._answers.send(incoming, reply, arrival, draft):
+                return BoltResponse(status=200)
+            draft = plain_draft_of(incoming, reply, draft)
         if not draft.text:
             return BoltResponse(status=200)
         return _json({"response_type": "ephemeral", **draft.as_json()})

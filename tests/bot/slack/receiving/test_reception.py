@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
 
 import pytest
 from slack_bolt import BoltRequest, BoltResponse
 
-from bot.slack.card import Reply
-from bot.slack.receiving.answers import FormChanges
+from bot.slack.card import Card, Reply, Table
+from bot.slack.receiving.answers import Answers, FormChanges
 from bot.slack.receiving.incoming import Arrival, Incoming, StepRun
 from bot.slack.receiving.listeners import ARRIVAL, bolt_app
 from bot.slack.receiving.reception import MakeRequest, RequestReceiver
-from tests.bot.slack.receiving.dispatchers import COMMANDS, answers_of, say
+from bot.slack.sending.budgets import Budgets
+from tests.bot.slack.receiving.dispatchers import COMMANDS, answers_of, client_of, say
 from tests.playground.slack.served import Served
 
 COMMAND = {
@@ -26,10 +28,15 @@ COMMAND = {
 CHECK = {"type": "url_verification", "challenge": "c0ffee"}
 
 
+RUNS = tuple((f"lane-{number}",) for number in range(11))
+
+
 class EchoDispatcher:
-    """Says what it was asked; `break` makes what cannot be shown."""
+    """Says what it was asked; `break` makes what cannot be shown, and `list` a sorted table."""
 
     def answer(self, incoming: Incoming) -> Reply | None:
+        if incoming.words == "list":
+            return Reply(card=Card("Runs", table=Table(("Run",), RUNS)))
         if incoming.words == "break":
             return Reply(lines=(cast("Any", 7),))
         return say(f"You said {incoming.words}.") if incoming.words else None
@@ -47,7 +54,12 @@ class EchoDispatcher:
 @pytest.fixture
 def reception(slack: Served) -> Iterator[RequestReceiver]:
     """Takes what sockets bring, which need no signature."""
-    answers = answers_of(slack)
+    with receiving(answers_of(slack)) as reception:
+        yield reception
+
+
+@contextmanager
+def receiving(answers: Answers) -> Iterator[RequestReceiver]:
     yield RequestReceiver(bolt_app(COMMANDS, None, {"T0QM"}), EchoDispatcher(), answers)
     answers.stop()
 
@@ -76,6 +88,19 @@ def test_each_is_told_what_is_for_it(reception: RequestReceiver) -> None:
         (200, ""),
         (200, "c0ffee"),
     ]
+
+
+def test_long_tables_follow_the_acknowledgement(reception: RequestReceiver) -> None:
+    response = reception.answer(lambda: said("list"))
+    assert (response.status, response.body) == (200, "")
+
+
+def test_a_busy_bot_acknowledges_with_the_table(slack: Served) -> None:
+    with receiving(Answers(client_of(slack), Budgets(), most=0)) as reception:
+        response = reception.answer(lambda: said("list"))
+    (table,) = [block for block in json.loads(response.body)["blocks"] if block["type"] == "table"]
+    cells = [cell["text"] for row in table["rows"] for cell in row]
+    assert cells == ["Run", *(name for (name,) in RUNS)]
 
 
 def test_one_that_breaks_is_answered_so(reception: RequestReceiver) -> None:
