@@ -44,6 +44,8 @@ def test_schedules_are_made_listed_and_ended(client: CommandClient) -> None:
         "PVC models has no snapshot schedule.",
         "PVCs with a schedule: imagenet.",
     ]
+    elsewhere = client.says(ALICE, TEAM_A, "/snapshot unschedule imagenet --cluster moon")
+    assert elsewhere.splitlines() == ["team-a has no cluster moon.", "It has: default."]
     assert client.says(ERIN, TEAM_A, "/snapshot unschedule imagenet").splitlines() == [
         "No more snapshots of `imagenet` are taken on a schedule.",
         (

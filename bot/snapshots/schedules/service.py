@@ -94,7 +94,10 @@ class ScheduleService:
     def find(
         self, session: Session, caller: Caller, claim: str, cluster: str | None
     ) -> SnapshotSchedule:
-        """The team's schedule of a PVC; NotFoundError lists the others."""
+        """The team's schedule of a PVC; NotFoundError lists the others, or the clusters.
+
+        A cluster that the team no longer has may be named.
+        """
         there = self.listing(session, caller.team or "")
         found = [
             each for each in there if each.claim_name == claim and cluster in {None, each.cluster}
@@ -105,6 +108,7 @@ class ScheduleService:
                 f"PVC {claim} has schedules in {named}.", "Choose one with --cluster NAME."
             )
         if not found:
+            bound(caller.team or "", self._team(caller), cluster)
             known = ", ".join(each.claim_name for each in there)
             example = self._format_command(f'snapshot schedule {claim} "{_EXAMPLE}"')
             raise NotFoundError(
