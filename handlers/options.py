@@ -13,7 +13,7 @@ from bot.people.access import Right
 from bot.quotas import Figures, Queues
 from bot.slack.forms.form import Option
 from bot.slack.grammar.container_parameters import ClaimMount, DatasetMount, FlavorName
-from bot.slack.grammar.parameters import ClusterName, RunReference, TeamName
+from bot.slack.grammar.parameters import ClusterName, RunEndReference, RunReference, TeamName
 from bot.snapshots import finding as snapshots
 from bot.snapshots.tables import Snapshot, SnapshotPhase
 from bot.training.expecting import room
@@ -44,6 +44,14 @@ def _runs(ctx: Context) -> Iterator[Option]:
         gpus = f"{each.all_gpus} GPUs" if each.gpus != "0" else ""
         said = (each.reference, state_words(each, ctx.now), each.owner, gpus)
         yield Option(each.reference, " · ".join(filter(None, said)))
+
+
+def _ends(ctx: Context) -> Iterator[Option]:
+    """The end of each run that another run could wait for."""
+    for each in ctx.training.runs.listing(ctx.session, ctx.team()[0]).runs:
+        if each.ended_at is None:
+            said = (each.reference, state_words(each, ctx.now), each.owner)
+            yield Option(each.reference, " · ".join(said))
 
 
 def _any_runs(ctx: Context) -> Iterator[Option]:
@@ -167,6 +175,7 @@ OPTIONS: Mapping[type, FindOptions] = {
     TeamName: _teams,
     ClusterName: _clusters,
     RunReference: _runs,
+    RunEndReference: _ends,
     AnyRun: _any_runs,
     SnapshotName: _snapshots,
     ClaimName: _claims,

@@ -26,6 +26,11 @@ def admitted(session: Session, run: Run, waited_since: datetime, now: datetime) 
     _say(session, run, f"admitted-{run.admissions}", [plain(f"Admitted after {lasted}.")], now)
 
 
+def released(session: Session, run: Run, why: str, now: datetime) -> None:
+    """Posts that the runs that it waited for have ended."""
+    _say(session, run, "released", [sentence(why)], now)
+
+
 def preempted(
     session: Session, run: Run, why: str, format_command: FormatCommand, now: datetime
 ) -> None:
@@ -156,7 +161,7 @@ def ended(
     said = [plain(_ending(session, run))]
     if is_bad and lines:
         said.append(join(plain(f"Last lines of {pod}:\n"), block(lines)))
-    if is_bad and run.unblock:
+    if run.unblock and (is_bad or run.phase == RunPhase.STOPPED):
         said.append(sentence(run.unblock))
     if lines:
         said.append(join("More of the log: ", code(format_command(f"train logs {run.reference}"))))
@@ -175,7 +180,7 @@ def _ending(session: Session, run: Run) -> str:
             return f"{run.reference} succeeded{after if lasted else ''}.{told}{meant}"
         case RunPhase.STOPPED:
             by = name_of(session, run.workspace_id, run.stop_by)
-            why = f" {run.stop_why}" if run.stop_why else ""
+            why = f" {run.reason}" if run.reason else ""
             return f"{run.reference} was stopped by {by}{after}.{why}"
         case RunPhase.EXPIRED:
             return f"{run.reference} expired{after}: its time is up. {run.reason}"

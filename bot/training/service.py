@@ -23,6 +23,7 @@ from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
+from bot.training.flows.naming import carried, forerunners, is_waiting, named
 from bot.training.kinds import ROOTS, root_named
 from bot.training.kinds.kind import Site
 from bot.training.kinds.pods.security import security_of
@@ -59,6 +60,7 @@ from bot.training.submission.outlook import Outlook, hourly_price, start_of
 from bot.training.submission.own_secrets import refuse_named
 from bot.training.submission.renewing import as_today, differences
 from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, reference
+from bot.training.wording import ENDED
 
 # Made once: that takes longer than most of what a submission does.
 _USUAL = ClusterSettings()
@@ -89,7 +91,7 @@ class TrainingService:
         self, session: Session, caller: Caller, asked: Submission, now: datetime
     ) -> Submitted:
         """Submits a run of the caller's team; UserError when it is not valid."""
-        team, spec = self._wished(caller, asked)
+        team, spec = self._wished(session, caller, asked)
         return self._record(session, caller, team, asked.name, spec, now)
 
     def foresee(self, session: Session, caller: Caller, asked: Submission) -> Outlook:
@@ -97,7 +99,7 @@ class TrainingService:
 
         Caches that its data lacks are not part of it.
         """
-        team, spec = self._wished(caller, asked)
+        team, spec = self._wished(session, caller, asked)
         name, team_name = asked.name, caller.team or ""
         spec, engine = self._fitted(session, caller, team, spec)
         self._refuse_taken(name, team_name, team, present(session, team_name, name))
@@ -127,7 +129,7 @@ class TrainingService:
         Its owner is `owner` if the caller restarts it for them. The team's current settings for
         accounts and GPUs apply; the warnings say what differs.
         """
-        spec, team, changes = self._again(caller, run)
+        spec, team, changes = self._again(session, caller, run)
         spec = replace(spec, nodes=nodes) if nodes else spec
         if is_owed(session, run):
             spec = self._on_snapshot(session, caller, team, run, spec, "")
@@ -138,7 +140,7 @@ class TrainingService:
         self, session: Session, caller: Caller, run: Run, wanted: str, now: datetime
     ) -> Submitted:
         """Submits a run again on a PVC created from a snapshot: that of its end by default."""
-        spec, team, changes = self._again(caller, run)
+        spec, team, changes = self._again(session, caller, run)
         spec = self._on_snapshot(session, caller, team, run, spec, wanted)
         started = self._record(session, caller, team, run.name, spec, now)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
@@ -158,7 +160,7 @@ class TrainingService:
             )
         if not run.is_live:
             raise ConflictError(
-                f"{run.reference} is not running: it {_ENDED[RunPhase(run.phase)]}.",
+                f"{run.reference} is not running: it {ENDED[RunPhase(run.phase)]}.",
                 "There is nothing to stop.",
             )
         run.again_on = None
@@ -248,15 +250,20 @@ class TrainingService:
         engine = self._engines(cluster)
         return engine.queues.work_age_seconds if engine else inf
 
-    def _again(self, caller: Caller, run: Run) -> tuple[RunSpec, Team, tuple[str, ...]]:
+    def _again(
+        self, session: Session, caller: Caller, run: Run
+    ) -> tuple[RunSpec, Team, tuple[str, ...]]:
         """The original request of a run on its existing volumes, with its team and cluster.
 
-        The sentences say what differs by the current settings of the team.
+        The sentences say what differs: by the current settings of the team, and by the runs that
+        it waits for.
         """
-        before, team = replace(asked_spec(run), origin=None), self._team(caller)
+        after, dropped = carried(session, run)
+        before, team = replace(asked_spec(run), origin=None, after=after), self._team(caller)
         team = team.on(run.cluster) if run.cluster in team.reach else team
         spec = as_today(before, team, self._settings().quotas.resource, self._shares(team))
-        changes, engine = differences(before, spec), self._engines(team.cluster)
+        changes = (*differences(before, spec), *dropped)
+        engine = self._engines(team.cluster)
         if engine is None:
             return spec, team, changes
         site = self._site(caller, team, engine)
@@ -306,14 +313,15 @@ class TrainingService:
         if spec.origin is not None:
             use = RestoredClaim(run_id, run.reference, spec.origin.claim)
             self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
-        insert_run(session, row_of(run, caller, team, now) | {"person": owner})
+        phase = RunPhase.AFTER if is_waiting(session, spec) else RunPhase.ASKED
+        insert_run(session, row_of(run, caller, team, now) | {"person": owner, "phase": phase})
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)
         show_card(session, subject, caller.channel, now, live=True, owner=owner)
         wake(session, KIND, run_id, cluster_lane(team.cluster), now)
         return run
 
-    def _wished(self, caller: Caller, asked: Submission) -> tuple[Team, RunSpec]:
+    def _wished(self, session: Session, caller: Caller, asked: Submission) -> tuple[Team, RunSpec]:
         """The team in the cluster of a submission, and its spec; UserError if it is not valid."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
         refuse_secrets(asked)
@@ -324,8 +332,9 @@ class TrainingService:
         spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
         secured = security_of(team.admission, privileged=asked.privileged)
+        after = named(session, caller.team or "", asked.after, self._format_command)
         return team, replace(
-            spec, data=asked.versions, snapshot=wished(asked), security=secured, **told
+            spec, data=asked.versions, snapshot=wished(asked), security=secured, after=after, **told
         )
 
     def _fitted(
@@ -338,7 +347,9 @@ class TrainingService:
         refuse_named(spec, self._cluster(team))
         refuse_unfit(spec, caller, team, self._snapshots)
         if engine is not None:
-            spec = fitted(spec, self._site(caller, team, engine), engine)
+            before = forerunners(session, spec, team)
+            site = dataclasses.replace(self._site(caller, team, engine), forerunners=before)
+            spec = fitted(spec, site, engine)
         refuse_lost_volumes(session, spec, team)
         return spec, engine
 
@@ -385,13 +396,3 @@ class RunStopping:
 
 def _actor(caller: Caller) -> Actor:
     return Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
-
-
-_ENDED = {
-    RunPhase.SUCCEEDED: "has succeeded",
-    RunPhase.FAILED: "has failed",
-    RunPhase.STOPPED: "was stopped",
-    RunPhase.VANISHED: "was deleted outside Quartermaster",
-    RunPhase.UNMANAGED: "was removed, because the quota engine there does not manage it",
-    RunPhase.EXPIRED: "has expired, because its time was up",
-}

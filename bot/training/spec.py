@@ -71,6 +71,27 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
 
 
+class Predecessor(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has to end before another one starts, and to succeed unless `is_any` end will do.
+
+    `run` is its reference, `run_id` its id.
+    """
+
+    run: str
+    run_id: str
+    is_any: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the run, without its number."""
+        return self.run.partition("#")[0]
+
+    @property
+    def spelled(self) -> str:
+        """The predecessor as it is written after `--after`."""
+        return f"{self.run}:any" if self.is_any else self.run
+
+
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session.
 
@@ -102,7 +123,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
     `gpu_requests` are the resources that its pod requests for them. With a `gpu_type` they are of
     that one, and `placement` is what it takes to be given these.
-    `artifacts` are paths on its volumes of what it makes.
+    `artifacts` are paths on its volumes of what it makes. `after` are the runs that it waits for.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `launcher` is what starts the processes,
     empty where the command tells; `worker_command` is what other nodes run instead of our sshd.
@@ -144,6 +165,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     code: str | None = None
     snapshot: EndSnapshot | None = None
     origin: Origin | None = None
+    after: tuple[Predecessor, ...] = ()
     preset: str | None = None
     service_account: str | None = None
     pull_secrets: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ class RunPhase(StrEnum):
     """The phase of a run; the last six are ends."""
 
     ASKED = "asked"
+    AFTER = "waiting-for-runs"
     DATA = "waiting-for-data"
     PENDING = "pending"
     PREEMPTED = "preempted"
@@ -35,7 +36,7 @@ class RunPhase(StrEnum):
 
 
 WAITING = frozenset({RunPhase.PENDING, RunPhase.PREEMPTED})
-NOT_ADMITTED = WAITING | {RunPhase.ASKED, RunPhase.DATA}
+NOT_ADMITTED = WAITING | {RunPhase.ASKED, RunPhase.AFTER, RunPhase.DATA}
 BAD_ENDS = frozenset({RunPhase.FAILED, RunPhase.VANISHED, RunPhase.UNMANAGED})
 GOOD_ENDS = frozenset({RunPhase.SUCCEEDED, RunPhase.EXPIRED})
 ENDS = BAD_ENDS | GOOD_ENDS | {RunPhase.STOPPED}

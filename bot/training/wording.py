@@ -25,8 +25,17 @@ _ENDS = {
     RunPhase.UNMANAGED: ("Not managed by its quota engine", "after"),
     RunPhase.EXPIRED: ("Expired", "after"),
 }
+ENDED = {
+    RunPhase.SUCCEEDED: "has succeeded",
+    RunPhase.FAILED: "has failed",
+    RunPhase.STOPPED: "was stopped",
+    RunPhase.VANISHED: "was deleted outside Quartermaster",
+    RunPhase.UNMANAGED: "was removed, because the quota engine there does not manage it",
+    RunPhase.EXPIRED: "has expired, because its time was up",
+}
 _NAMES = {
     RunPhase.ASKED: "Pending",
+    RunPhase.AFTER: "Waiting for runs",
     RunPhase.DATA: "Waiting for data",
     RunPhase.PENDING: "Pending",
     RunPhase.PREEMPTED: "Preempted, waiting again",
@@ -76,6 +85,12 @@ def state_words(run: RunSummary, now: datetime) -> str:
     return _NAMES[phase]
 
 
+def phase_words(run: RunSummary) -> str:
+    """The phase of a run within a sentence, without figures that change."""
+    word = _ENDS[RunPhase(run.phase)][0] if run.ended_at else _NAMES.get(RunPhase(run.phase))
+    return (word or "Running").lower()
+
+
 def duration(run: RunSummary) -> str:
     """How long it ran, empty when it never did."""
     if run.started_at is None or run.ended_at is None:
@@ -114,6 +129,18 @@ def block(lines: Sequence[str]) -> Markup:
     shown = [line[:_LONGEST_SHOWN] for line in lines[-SHOWN_LINES:]]
     text = "\n".join(shown).replace(_FENCE, "'''")
     return Markup(f"{_FENCE}\n{plain(text)}\n{_FENCE}")
+
+
+def start_words(spec: RunSpec) -> tuple[str, ...]:
+    """Which runs have to end before a run of this spec starts, as a sentence."""
+    ends = ("has ended" if each.is_any else "has succeeded" for each in spec.after)
+    parts = [f"{each.run} {end}" for each, end in zip(spec.after, ends, strict=True)]
+    return (f"It starts once {listed(parts)}.",) if parts else ()
+
+
+def listed(words: Sequence[str]) -> str:
+    """The words as a part of a sentence."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def amounts_of(spec: RunSpec) -> str:

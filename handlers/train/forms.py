@@ -47,7 +47,7 @@ def _foresee(ctx: Context, verb: Verb, asked: Submission) -> Sequence[Markup]:
 SUBMISSION = FormPlan(
     fields=(
         "preset", "image", "kind", "gpus", "gpu_type", "nodes", "processes", "launcher", "pvc",
-        "data", "time", "priority",
+        "data", "time", "priority", "after",
     ),
     watched=("preset", "kind", "gpus", "gpu_type", "nodes"),
     dependent=("form", *KIND_OPTIONS),

@@ -26,6 +26,7 @@ from bot.slack.grammar.parameters import (
     GpuCount,
     NodeCount,
     Reference,
+    RunEndReference,
     RunName,
     RunReference,
     WholeNumber,
@@ -118,6 +119,9 @@ train = Part("train")
     "--snapshot-on", Choice("success", "always"), help="When to take it (default: success)"
 )
 @train.option("--snapshot-keep", KeepTime(), help="How long to keep it, or off")
+@train.option(
+    "--after", RunEndReference(), multiple=True, help="Run that must succeed before this one starts"
+)
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:

@@ -33,6 +33,7 @@ SUBMISSIONS = (
         "submit big --image ghcr.io/acme/lane:3.1 --gpus 4 --gpu-type h100"
         " -- python train.py --epochs 3"
     ),
+    ("submit eval --image ghcr.io/acme/lane:3.1 --gpus 1 --after lane -- python eval.py"),
     "submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17 --time 4h",
     ("submit shell --kind interactive --image ghcr.io/acme/lane:3.1 --gpus 1 -- sleep infinity"),
     (

@@ -67,6 +67,7 @@ def ended(phase: RunPhase, why: mishaps.FailureReason = mishaps.FINE, **more: An
 def states() -> Iterator[State]:
     """All of them."""
     yield from _waiting()
+    yield from _after_others()
     yield from _running()
     yield from _ended()
     yield from _sessions()
@@ -105,6 +106,24 @@ def _waiting() -> Iterator[State]:
     yield card(
         "run-creating-blocked",
         run(phase=RunPhase.CREATING, obstacle=no_node.said, unblock=no_node.advice, is_late=True),
+    )
+
+
+def _after_others() -> Iterator[State]:
+    after = {"after": [{"run": "prep", "run_id": "prep"}]}
+    held = "It waits for run prep (running) to succeed."
+    prep: dict[str, Any] = {"id": "prep", "name": "prep", "job_name": "prep-0f3a91c2"}
+    waiting = run(phase=RunPhase.AFTER, reason=held, spec=after)
+    yield card("run-waiting-for-runs", waiting, running(**prep))
+    lost = mishaps.FailureReason(
+        "Run prep, which it waited for, has failed.",
+        "`/train resubmit prep` starts prep again; after that, `/train resubmit lane` waits for"
+        " it.",
+    )
+    yield card(
+        "run-stopped-after-another-failed",
+        ended(RunPhase.STOPPED, lost, spec=after, started_at=None),
+        ended(RunPhase.FAILED, **prep),
     )
 
 

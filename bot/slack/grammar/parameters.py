@@ -106,6 +106,33 @@ class RunReference:
         return Reference(name, int(number) if number else None)
 
 
+class RunEnd(NamedTuple):
+    """The end of a run: its success, or `is_any` end."""
+
+    run: Reference
+    is_any: bool
+
+    @property
+    def spelled(self) -> str:
+        """The end as it is written."""
+        return f"{self.run.spelled}:any" if self.is_any else self.run.spelled
+
+
+class RunEndReference:
+    """The end of a run that exists: `prep` is its success, `prep:any` any end."""
+
+    word = "RUN[:any]"
+    form = "the name of a run, which has to succeed, or `run:any` for any end"
+    example = "prep"
+    rule = re.compile(rf"({RunReference.rule.pattern})(:any)?")
+
+    def read(self, text: str) -> RunEnd:
+        """The run, and whether any end will do."""
+        match = matched(self.rule, text)
+        name, number, anyhow = match.group(2, 3, 4)
+        return RunEnd(Reference(name, int(number) if number else None), anyhow is not None)
+
+
 class TeamName(Pattern):
     """A team as the configuration names it."""
 

@@ -20,7 +20,7 @@ from bot.training.kinds.rayjob import RayJobKind
 from bot.training.kinds.sync import SyncKind
 from bot.training.kinds.trainjob import TrainJobKind
 from bot.training.spec import RunSpec
-from bot.training.tables import Run
+from bot.training.tables import Run, RunPhase
 
 _ALL: tuple[WorkloadKind, ...] = (
     JobKind(),
@@ -43,6 +43,8 @@ ROOTS: tuple[RootType, ...] = tuple(dict.fromkeys(kind.root for kind in _ALL))
 # The same, for what watches them and asks whether they have ended.
 WORKLOADS: Workloads = {root.resource: root.has_ended for root in ROOTS}
 
+_PHASES = frozenset(RunPhase)
+
 
 def kind_of(spec: RunSpec) -> WorkloadKind:
     """The kind of a spec; KeyError when this version has none of that name."""
@@ -55,8 +57,9 @@ def kind_of_run(run: Run) -> WorkloadKind:
 
 
 def is_known(run: Run) -> bool:
-    """Whether this version knows the kind of a run; a newer version may have written it."""
-    return (run.spec.get("kind", "job"), run.spec.get("form", "")) in KINDS
+    """Whether this version knows the kind and phase of a run that a newer one may have written."""
+    kind = (run.spec.get("kind", "job"), run.spec.get("form", ""))
+    return kind in KINDS and run.phase in _PHASES
 
 
 def kept_after_end(run: Run) -> timedelta | None:

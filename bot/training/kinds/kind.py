@@ -1,7 +1,7 @@
 """The protocol of workload kinds, which turn the row of a run into objects."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from bot.cluster.view import View
 from bot.config import ClusterSettings, Team
 from bot.errors import ClusterError
 from bot.training.kinds.status import Root, WorkloadStatus
-from bot.training.spec import RunSpec
+from bot.training.spec import CreatedVolume, RunSpec
 from bot.training.tables import Run
 
 Manifest = dict[str, Any]
@@ -53,6 +53,17 @@ class Dependent:
 
 
 @dataclass(frozen=True)
+class Forerunners:
+    """The live runs that end before a new run starts: their ids, and the PVCs created for them."""
+
+    run_ids: frozenset[str] = frozenset()
+    volumes: Mapping[str, CreatedVolume] = field(default_factory=dict)
+
+
+NO_FORERUNNERS = Forerunners()
+
+
+@dataclass(frozen=True)
 class Site:
     """Where a run is to be created; what the view has not read yet does not cause a refusal."""
 
@@ -60,6 +71,7 @@ class Site:
     view: View
     cluster: ClusterSettings
     team_name: str
+    forerunners: Forerunners = NO_FORERUNNERS
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from sqlmodel import Session
 from bot.slack.markup import Markup, code, join, plain
 from bot.snapshots import finding
 from bot.snapshots.tables import Snapshot, SnapshotIntent, SnapshotPhase
+from bot.training.flows.awaited import after_words
 from bot.training.spec import RunSpec, asked_spec
 from bot.training.submission.end_snapshots import ALWAYS, began, claim_kept
 from bot.training.tables import Run
@@ -23,25 +24,30 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Lineage:
-    """The snapshot of the end of a run with its state, and the runs that were started from it."""
+    """The snapshot of the end of a run with its state, and the runs that were started from it.
+
+    `after` are the runs that it waits for, or waited for.
+    """
 
     snapshot: str = ""
     state: str = ""
     successors: tuple[str, ...] = ()
+    after: tuple[Markup, ...] = ()
 
 
 NOTHING = Lineage()
 
 
 def lineage_of(session: Session, run: Run) -> Lineage:
-    """The snapshot of the end of a run and its successors."""
+    """The runs before a run, the snapshot of its end, and the runs started from that."""
+    before = Lineage(after=after_words(session, run))
     if run.is_live or not run.spec.get("snapshot"):
-        return NOTHING
+        return before
     row = finding.of_run(session, run.id)
     if row is None:
-        return NOTHING
+        return before
     successors = (each.run for each in finding.made_from(session, row.id) if each.run)
-    return Lineage(row.name, _state(row), tuple(dict.fromkeys(successors)))
+    return Lineage(row.name, _state(row), tuple(dict.fromkeys(successors)), before.after)
 
 
 def end_words(run: Run, lineage: Lineage) -> Markup | None:

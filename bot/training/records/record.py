@@ -24,6 +24,7 @@ from bot.training.tables import Run, RunPhase
 _SHOWN_NODES = 4
 _LONGEST_FACT = 300
 _SPENT = {
+    RunPhase.AFTER: "waited for runs",
     RunPhase.DATA: "waited for data",
     RunPhase.PENDING: "waited",
     RunPhase.PREEMPTED: "preempted",
@@ -100,6 +101,7 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
         **_made_of(spec, run),
         "snapshot": _snapshot(run, spec, lineage),
         "from": _origin(spec),
+        "after": [{"run": e.run, "id": e.run_id, "any_end": e.is_any} for e in spec.after],
         "where": _where(run),
         "requests": _requests(spec),
         "times": _times(run, times),

@@ -147,6 +147,8 @@ def stop_button(run: Run, spec: RunSpec) -> Button:
     )
     if spec.session_seconds is not None:
         text = f"{freed} Its data outside PVCs is lost. Resubmit starts it again."
+    if run.phase == RunPhase.AFTER:
+        text = "It has not started, so it uses no GPU. Resubmit starts it again."
     question = Confirm(f"Stop {run.reference}?"[:100], text, "Stop it", "Keep it running")
     return Button(STOP, "Stop", run.id, "danger", question)
 
@@ -224,6 +226,7 @@ def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tu
         ("Ends", when(run.until) if run.is_live and run.until else None),
         ("GPUs idle", _idle(run)),
         ("Code", code(spec.code) if spec.code else None),
+        *(("After", each) for each in lineage.after),
         ("From", origin_words(spec)),
         ("Snapshot", end_words(run, lineage)),
         ("Results", plain(results(run)) if run.results else None),

@@ -17,6 +17,7 @@ from bot.reconcile.frame import SOON, ControllerContext, RowController
 from bot.slack.messages import refresh_interval
 from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training import finding
+from bot.training.flows.awaited import gate_of
 from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_run
 from bot.training.logs import tails
 from bot.training.logs.tails import Kept, LogReading
@@ -45,13 +46,14 @@ from bot.training.runs.timing import Limit, limit_of
 from bot.training.runs.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
 from bot.training.session_time import is_session, next_moment
-from bot.training.state import obstacle_of
+from bot.training.state import State, obstacle_of
 from bot.training.submission.data import standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
 
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
 _COPYING = timedelta(minutes=1)
+_AFTER = timedelta(minutes=10)
 FRESH_SECONDS = 5.0
 
 
@@ -90,6 +92,7 @@ class _RunRows:
     kept: Mapping[str, Kept]
     interval: timedelta
     data: DataReadiness
+    gate: State | None
 
 
 class RunController(RowController[_RunRows]):
@@ -124,7 +127,7 @@ class RunController(RowController[_RunRows]):
         run, cluster = row.run, self._cluster(row.run)
         engine = self._engines(run.cluster)
         yield_to_foreground = self._context.database.gate.yield_to_foreground
-        seen = replace(observe(cluster, engine.runs, run, now), data=row.data)
+        seen = replace(observe(cluster, engine.runs, run, now), data=row.data, gate=row.gate)
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(run, seen, now)
         if isinstance(decision, Wait):
@@ -140,8 +143,8 @@ class RunController(RowController[_RunRows]):
         run = finding.by_id(session, row_id)
         if run is None:
             return None
-        data = standing_of(session, run)
-        return _RunRows(run, tails.kept(session, row_id), self._pace.interval(session), data)
+        data, gate = standing_of(session, run), gate_of(session, run, self._context.format_command)
+        return _RunRows(run, tails.kept(session, row_id), self._pace.interval(session), data, gate)
 
     def _cluster(self, run: Run) -> Cluster:
         return self._context.cluster(run.cluster, "its runs have ended")
@@ -252,6 +255,8 @@ def _next_look(known: _RunRows, found: RunFindings) -> datetime | None:
             return now
         case Delete() | Await() | Clear() | CreateDependent() | Scale():
             return now + SOON
+        case UpdateStatus(state) if state.phase is RunPhase.AFTER:
+            return now + _AFTER  # The end of a run wakes those that wait for it.
         case UpdateStatus(state) if state.phase is RunPhase.DATA:
             return now + max(known.interval, _COPYING)
         case UpdateStatus() if known.run.job_uid is None:

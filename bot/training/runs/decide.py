@@ -47,7 +47,8 @@ class RunObserved:
     `root` is our object; None was confirmed by a live read. `is_taken` means that an object that
     is not ours has its name. `unmanaged` means that the quota engine ignored the root, also
     confirmed by a live read. `dependents` is None if they were not read. `loss` is which of its
-    nodes and PVCs it lost. `data` is how far the caches are that it reads.
+    nodes and PVCs it lost. `data` is how far the caches are that it reads. `gate` is its state
+    because of the runs that it waits for; None if it may start.
     """
 
     root: Root | None
@@ -58,6 +59,7 @@ class RunObserved:
     dependents: tuple[DependentObserved, ...] | None = None
     loss: FailureReason = FINE
     data: using.DataReadiness = using.THERE
+    gate: State | None = None
 
     @property
     def missing(self) -> tuple[Dependent, ...]:
@@ -233,7 +235,9 @@ def _without_root(run: Run, seen: RunObserved) -> Decision:
 
 
 def _beginning(seen: RunObserved) -> Decision:
-    """The first step: its objects are created once its data is ready."""
+    """The first step: its objects are created once other runs have ended and its data is ready."""
+    if seen.gate is not None:
+        return End(seen.gate) if seen.gate.phase in ENDS else UpdateStatus(seen.gate)
     if lacks := lacking(seen.data):
         return End(lacks) if lacks.phase is RunPhase.FAILED else UpdateStatus(lacks)
     return CreateDependent(seen.missing[0]) if seen.missing else Create()

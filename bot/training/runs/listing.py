@@ -6,13 +6,14 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, String, and_, bindparam, cast, func, select, union_all
 from sqlmodel import Session, col
 
 from bot.database.columns import moment_of
 from bot.database.prepared import Prepared
 from bot.people.people import Person
-from bot.training.tables import Run, reference
+from bot.training.tables import Run, RunPhase, reference
 
 SHOWN_LIVE = 40
 SHOWN_ENDED = 10
@@ -36,6 +37,7 @@ class Listed(NamedTuple):
     started_at: datetime | None
     ended_at: datetime | None
     owner: str
+    after: str
 
     @property
     def reference(self) -> str:
@@ -47,6 +49,13 @@ class Listed(NamedTuple):
         """The GPUs of all its nodes, with their type if one was requested."""
         amount = _product(self.gpus, self.nodes)
         return f"{amount} {self.gpu_type}" if self.gpu_type else amount
+
+    @property
+    def waits_for(self) -> str:
+        """The runs that it waits for; empty if it does not."""
+        if self.phase != RunPhase.AFTER:
+            return ""
+        return ", ".join(each["run"] for each in msgspec.json.decode(self.after))
 
 
 class Listing(NamedTuple):
@@ -103,6 +112,7 @@ def _first(is_chosen: ColumnElement[bool], order: ColumnElement[Any], most: int)
             col(Run.started_at),
             col(Run.ended_at),
             func.coalesce(func.nullif(col(Person.name), ""), col(Run.person)).label("owner"),
+            _of_spec("after", "[]"),
         )
         .outerjoin(Person, is_known)
         .where(col(Run.team) == bindparam("team"), is_chosen)

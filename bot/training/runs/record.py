@@ -20,6 +20,7 @@ from bot.training.failures import (
     is_last,
     is_lost,
 )
+from bot.training.flows.awaited import note_successors, released_words
 from bot.training.kinds.status import WorkloadStatus
 from bot.training.links import find_links
 from bot.training.logs import tails as logs
@@ -33,7 +34,7 @@ from bot.training.records.epochs import note_epochs
 from bot.training.records.network import verdict
 from bot.training.records.pairs import node_names, slow_words, with_pairs
 from bot.training.records.references import reference_of
-from bot.training.records.spans import keep_span, stretch_of
+from bot.training.records.spans import Stretch, keep_span, stretch_of
 from bot.training.runs.decide import (
     Await,
     Clear,
@@ -120,8 +121,7 @@ class Recorder:
                 return
         run.trouble = ""
         run.is_late = is_late(run, found.now)
-        keep_span(session, run, stood, found.now)
-        note_epochs(run, stood.phase, found.now)
+        _note_phase(session, run, stood, found.now)
         session.add(run)
         if _shown(run) != before or found.tails_read:
             refresh_cards(session, run.subject, live=run.is_live)
@@ -171,6 +171,8 @@ class Recorder:
         run.unblock = run.unblock or state.advice
         take_size(run, found.seen, found.decision)
         begin(run, came_at)
+        if came_from is RunPhase.AFTER and state.phase is not RunPhase.AFTER:
+            notices.released(session, run, released_words(session, run), now)
         is_admitted = state.phase in {RunPhase.CREATING, RunPhase.RUNNING}
         if is_admitted and came_from in NOT_ADMITTED and not _is_renewed(run, came_from, now):
             run.admissions += 1
@@ -238,6 +240,14 @@ class Recorder:
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == RunPhase.STOPPED:
             notices.started_again(session, run, self.again(session, run, found.now), found.now)
+
+
+def _note_phase(session: Session, run: Run, before: Stretch, now: datetime) -> None:
+    """Notes how long it was in its phase; a new one concerns the runs that wait for it."""
+    keep_span(session, run, before, now)
+    note_epochs(run, before.phase, now)
+    if run.phase != before.phase:
+        note_successors(session, run, now)
 
 
 def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> str:

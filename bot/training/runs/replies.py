@@ -23,7 +23,7 @@ from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.submission.new_run import Submitted
 from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Run, RunPhase
-from bot.training.wording import amounts_of, gpus, state_words
+from bot.training.wording import STOPPING, amounts_of, gpus, start_words, state_words
 
 FRESH_SECONDS = 30.0
 _HEADER = ("Run", "State", "GPUs", "By", "Age")
@@ -108,6 +108,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
         *(_new_volume(mount, volume) for mount, volume in volumes),
         *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
         *_origin(spec),
+        *(plain(each) for each in start_words(spec)),
         join("Its card in this channel follows it. ", code(undo), " stops it."),
         *((plain(pairs_cost(plan(spec.nodes))),) if spec.form == ALL_PAIRS else ()),
         *(plain(warning) for warning in run.warnings),
@@ -158,7 +159,8 @@ def _new_volume(mount: VolumeMount, volume: CreatedVolume) -> Markup:
 
 
 def _run_row(run: Listed, now: datetime) -> tuple[str, ...]:
-    state = state_words(run, now)
+    state, before = state_words(run, now), run.waits_for
+    state = f"Waiting for {before}" if before and state != STOPPING else state
     shown = f"{state}, position {run.place}" if run.place is not None else state
     return (run.reference, shown, run.all_gpus, run.owner, format_duration(now - run.asked_at))
 

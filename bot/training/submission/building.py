@@ -24,7 +24,7 @@ from bot.slack.grammar.container_parameters import (
     SecretReference,
     VolumeMount,
 )
-from bot.slack.grammar.parameters import Nodes
+from bot.slack.grammar.parameters import Nodes, RunEnd
 from bot.training.kinds import kind_of
 from bot.training.kinds.choosing import RANGE, choose, chosen_nodes, refuse_unserved
 from bot.training.kinds.interactive import SESSIONS
@@ -91,6 +91,7 @@ class Submission:
     snapshot: str | None = None
     snapshot_on: str | None = None
     snapshot_keep: timedelta | Literal["off"] | None = None
+    after: tuple[RunEnd, ...] = ()
     preset: str | None = None
     cluster: str | None = None
     team: str | None = None

@@ -35,7 +35,7 @@ def settled(spec: RunSpec, site: Site) -> RunSpec:
     """
     volumes = tuple(_settled(volume, site) for volume in spec.volumes)
     spec = msgspec.structs.replace(spec, volumes=volumes)
-    there = tuple(each for each in spec.mounts if not _is_to_come(each, spec))
+    there = tuple(each for each in spec.mounts if not _is_to_come(each, spec, site))
     _refuse_spread(spec, there, site)
     for mount in there:
         claim = _claim(mount, site)
@@ -141,25 +141,34 @@ def _refusal(foreign: Foreign) -> NotAllowedError:
     )
 
 
-def _is_to_come(mount: VolumeMount, spec: RunSpec) -> bool:
-    """Whether a PVC is yet to be created from a snapshot for this run."""
-    return spec.origin is not None and mount.claim == spec.origin.claim
+def _is_to_come(mount: VolumeMount, spec: RunSpec, site: Site) -> bool:
+    """Whether a PVC is yet to be created: from a snapshot for this run, or for one before it."""
+    is_restored = spec.origin is not None and mount.claim == spec.origin.claim
+    return is_restored or _made_before(mount, site) is not None
 
 
-def _restored(spec: RunSpec, site: Site) -> Iterator[CreatedVolume]:
-    """The PVC that is created from a snapshot for this run, as a volume of its class."""
+def _made_before(mount: VolumeMount, site: Site) -> CreatedVolume | None:
+    """The volume that a PVC will be which is yet to be created for a run before this one."""
+    if site.view.get(PVCS, mount.claim, site.team.namespace) is not None:
+        return None
+    return site.forerunners.volumes.get(mount.claim)
+
+
+def _to_come(spec: RunSpec, site: Site) -> Iterator[CreatedVolume]:
+    """Its PVCs that are yet to be created, from a snapshot or for runs before it, as volumes."""
     if spec.origin is not None:
         volume = CreatedVolume(
             storage_class=spec.origin.storage_class, size="", path=spec.origin.paths[0]
         )
         yield _settled(volume, site)
+    yield from filter(None, (_made_before(each, site) for each in spec.mounts))
 
 
 def _refuse_spread(spec: RunSpec, there: Sequence[VolumeMount], site: Site) -> None:
     """Refuses several nodes with a volume of one node; `there` are the PVCs that exist."""
     if spec.nodes == 1:
         return
-    for volume in (*spec.volumes, *_restored(spec, site)):
+    for volume in (*spec.volumes, *_to_come(spec, site)):
         if volume.access_mode != READ_WRITE_MANY:
             raise ConflictError(
                 f"Volumes of storage class {volume.storage_class} can be mounted by one node at a"
@@ -180,7 +189,9 @@ def _refuse_elsewhere(claim: PersistentVolumeClaim, site: Site) -> None:
     """Refuses a volume that a pod on one node mounts, if the run may be scheduled elsewhere."""
     if not _is_of_one_node(claim) or len(site.view.all(NODES)) == 1:
         return
-    user = next(iter(_users(claim, site.view.all(PODS, claim.namespace))), None)
+    before = site.forerunners.run_ids
+    users = _users(claim, site.view.all(PODS, claim.namespace))
+    user = next((each for each in users if each.labels.get(labels.RUN) not in before), None)
     if user is None:
         return
     name = without_mentions(user.metadata.annotations.get(labels.RUN_NAME, user.name))

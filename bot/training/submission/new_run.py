@@ -183,6 +183,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "code": spec.code or "",
         "snapshot": spec.snapshot.target if spec.snapshot else "",
         "from_snapshot": spec.origin.snapshot if spec.origin else "",
+        "after": " ".join(each.spelled for each in spec.after),
         "preset": spec.preset or "",
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }

@@ -12,7 +12,7 @@ from bot.training.expecting import capacity, expected_start, figures_for, releas
 from bot.training.kinds import gpus_of
 from bot.training.queueing import queue_for
 from bot.training.spec import RunSpec
-from bot.training.wording import amounts_of
+from bot.training.wording import amounts_of, start_words
 from bot.training.wording import gpus as gpus_words
 
 ZERO, HOUR = Decimal(0), 3600
@@ -72,6 +72,7 @@ def outlook_lines(outlook: Outlook, format_command: FormatCommand) -> Sequence[M
     """What a form says before the run is submitted."""
     return (
         plain(f"It would use {amounts_of(outlook.spec)}."),
+        *(plain(each) for each in start_words(outlook.spec)),
         *_start_lines(outlook, format_command),
         *_price_lines(outlook),
         *(plain(each) for each in outlook.warnings),

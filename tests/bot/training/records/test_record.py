@@ -38,6 +38,7 @@ RECORD: dict[str, Any] = {
     "artifacts": [],
     "snapshot": None,
     "from": None,
+    "after": [],
     "env": {"BATCH": "32"},
     "secrets": {"TOKEN": "wandb/token"},
     "pvcs": [{"claim": "imagenet", "path": "/data", "read_only": True}],
