@@ -20,6 +20,7 @@ from bot.slack.grammar.parameters import (
     GpuAmount,
     GpuCount,
     NodeCount,
+    RunEndReference,
     RunName,
     RunReference,
     TeamName,
@@ -46,6 +47,7 @@ KINDS: list[ValueType[Any]] = [
     NodeCount(),
     RunName(),
     RunReference(),
+    RunEndReference(),
     TeamName(),
     WholeNumber(1, 200),
 ]
@@ -71,6 +73,8 @@ def test_every_kind_reads_its_own_example(kind: ValueType[Any]) -> None:
     [
         (RunReference(), "lane", ("lane", None)),
         (RunReference(), "lane#2", ("lane", 2)),
+        (RunEndReference(), "prep", (("prep", None), False)),
+        (RunEndReference(), "prep#2:any", (("prep", 2), True)),
         (NodeCount(), "3", (3, 3)),
         (NodeCount(), "1:3", (1, 3)),
         (GpuAmount(), "+8", (8, True)),
