@@ -73,6 +73,24 @@ def test_a_click_stops_a_waiting_run(client: CommandClient) -> None:
     assert newest(client).phase == "stopped"
 
 
+def test_the_end_of_a_run_reaches_others(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, PREP)
+    client.says(ALICE, TEAM_A, TRAIN)
+    client.says(ALICE, TEAM_A, "/train stop prep")
+    work(client)
+    run = newest(client)
+    assert (run.phase, run.reason) == ("stopped", "Run prep, which it waited for, was stopped.")
+    assert client.says(
+        ALICE, TEAM_A, TRAIN.replace("train --image", "more --image")
+    ).splitlines() == [
+        "prep was stopped, so a run that waits for its success would never start.",
+        (
+            "Start it again first: `/train resubmit prep`. Or wait for any end of it:"
+            " `--after prep:any`."
+        ),
+    ]
+
+
 def test_a_form_offers_runs_to_wait_for(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, PREP)
     form = opened(client, "/train submit")

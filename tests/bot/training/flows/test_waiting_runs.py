@@ -8,15 +8,19 @@ from sqlmodel import Session
 from bot.errors import NotFoundError, QuartermasterError
 from bot.reconcile import due
 from bot.slack.card import Reply
+from bot.slack.grammar.container_parameters import DataMount
 from bot.slack.grammar.parameters import Nodes, RunEndReference
 from bot.slack.text import as_text
 from bot.training.runs.card import People
 from bot.training.runs.listing import listing
 from bot.training.runs.replies import list_card, why_card
+from bot.training.spec import Predecessor
 from bot.training.submission.building import Submission
+from bot.training.submission.new_run import UncachedRunError
 from bot.training.tables import Run, RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.kueue.configuration import Configuration
+from tests.bot.datasets.caches.rows import add_dataset, add_version
 from tests.bot.ground import ALICE, BOB, TEAM_B
 from tests.bot.training.cards import card
 from tests.bot.training.rig import IMAGE, Rig
@@ -287,3 +291,11 @@ def test_lists_and_answers_name_the_runs(rig: Rig) -> None:
         "Waiting since 2026-11-21 12:00 UTC.",
         "It waits for run prep (running) to succeed.",
     ]
+
+
+def test_an_offered_run_waits_for_the_same(rig: Rig) -> None:
+    prep = rig.submit("prep")
+    rig.do(lambda session: add_version(session, add_dataset(session)).id)
+    with pytest.raises(UncachedRunError) as caught:
+        waits(rig, "train", "prep", data=(DataMount("chest-xray@v3", "/data"),))
+    assert caught.value.asked.spec.after == (Predecessor(run="prep", run_id=prep),)
