@@ -33,6 +33,7 @@ from bot.slack.grammar.parameters import (
 )
 from bot.slack.markup import code, join, plain
 from bot.training.external.listing import ExternalWorkload
+from bot.training.flows.awaited import dependent_on
 from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.pods.launchers import LAUNCHERS
@@ -54,6 +55,7 @@ from handlers.train.starting import restarted, resubmitted, started
 from handlers.train.submissions import SUBMISSIONS
 
 BUTTON_TAIL = 50
+_WITH_IT = "Runs that wait for its success are stopped, too"
 
 
 @dataclass(frozen=True)
@@ -303,7 +305,9 @@ def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:
     stopped = ctx.training.runs.stop(ctx.session, caller, run, ctx.now)
     again = code(ctx.format_command(f"train resubmit {stopped.reference}"))
     said = plain(". Its last lines are kept. ")
-    return Reply((join("Stopping ", code(stopped.reference), said, again, " starts it again."),))
+    line = join("Stopping ", code(stopped.reference), said, again, " starts it again.")
+    lost = ", ".join(dependent_on(ctx.session, stopped))
+    return Reply((line, *((plain(f"{_WITH_IT}: {lost}."),) if lost else ())))
 
 
 def _log_of(ctx: Context, run: Run, request: LogRequest) -> Reply:

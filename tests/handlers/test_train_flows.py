@@ -76,7 +76,10 @@ def test_a_click_stops_a_waiting_run(client: CommandClient) -> None:
 def test_the_end_of_a_run_reaches_others(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, PREP)
     client.says(ALICE, TEAM_A, TRAIN)
-    client.says(ALICE, TEAM_A, "/train stop prep")
+    assert client.says(ALICE, TEAM_A, "/train stop prep").splitlines() == [
+        "Stopping `prep`. Its last lines are kept. `/train resubmit prep` starts it again.",
+        "Runs that wait for its success are stopped, too: train.",
+    ]
     work(client)
     run = newest(client)
     assert (run.phase, run.reason) == ("stopped", "Run prep, which it waited for, was stopped.")

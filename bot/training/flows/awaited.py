@@ -80,12 +80,18 @@ def gate_of(session: Session, run: Run, format_command: FormatCommand) -> State 
 
 def note_successors(session: Session, run: Run, now: datetime) -> None:
     """Has the runs that wait for this one, or for one that it continues, look at it now."""
-    waiting = select(col(Run.id), col(Run.cluster), col(Run.spec)).where(
-        col(Run.team) == run.team, col(Run.ended_at).is_(None), col(Run.phase) == RunPhase.AFTER
+    for each, after in _waiting(session, run.team):
+        if any(one.name == run.name for one in after):
+            wake(session, KIND, each.id, cluster_lane(each.cluster), now)
+
+
+def dependent_on(session: Session, run: Run) -> tuple[str, ...]:
+    """The references of the runs that wait for the success of this one."""
+    return tuple(
+        each.reference
+        for each, after in _waiting(session, run.team)
+        if any(one.run == run for one in awaited_of(session, after) if not one.predecessor.is_any)
     )
-    for run_id, cluster, spec in session.connection().execute(waiting).all():
-        if any(each["run"].partition("#")[0] == run.name for each in spec.get("after", ())):
-            wake(session, KIND, run_id, cluster_lane(cluster), now)
 
 
 def released_words(session: Session, run: Run) -> str:
@@ -99,6 +105,17 @@ def after_words(session: Session, run: Run) -> tuple[Markup, ...]:
     if not run.spec.get("after"):
         return ()
     return tuple(map(_fact, awaited_of(session, asked_spec(run).after)))
+
+
+def _waiting(session: Session, team: str) -> list[tuple[Run, tuple[Predecessor, ...]]]:
+    """The runs of a team that wait for others, with those."""
+    rows = session.scalars(
+        select(Run)
+        .where(col(Run.team) == team, col(Run.ended_at).is_(None))
+        .where(col(Run.phase) == RunPhase.AFTER)
+        .order_by(col(Run.id))
+    )
+    return [(run, asked_spec(run).after) for run in rows]
 
 
 def _stopped(run: Run, lost: Awaited, format_command: FormatCommand) -> State:
