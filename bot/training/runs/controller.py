@@ -53,7 +53,8 @@ from bot.training.tables import KIND, WAITING, Run, RunPhase
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
 _COPYING = timedelta(minutes=1)
-_AFTER = timedelta(minutes=10)
+# The end of a run wakes those that wait for it, which then are as if they had just been asked for.
+_NEXT = {RunPhase.AFTER: timedelta(minutes=10), RunPhase.ASKED: timedelta(0)}
 FRESH_SECONDS = 5.0
 
 
@@ -255,8 +256,8 @@ def _next_look(known: _RunRows, found: RunFindings) -> datetime | None:
             return now
         case Delete() | Await() | Clear() | CreateDependent() | Scale():
             return now + SOON
-        case UpdateStatus(state) if state.phase is RunPhase.AFTER:
-            return now + _AFTER  # The end of a run wakes those that wait for it.
+        case UpdateStatus(state) if state.phase in _NEXT:
+            return now + _NEXT[state.phase]
         case UpdateStatus(state) if state.phase is RunPhase.DATA:
             return now + max(known.interval, _COPYING)
         case UpdateStatus() if known.run.job_uid is None:

@@ -231,13 +231,15 @@ def _without_root(run: Run, seen: RunObserved) -> Decision:
     other = _taken_dependent(run, seen)
     if other:
         return End(State(RunPhase.FAILED, reason=other))
-    return _beginning(seen)
+    return _beginning(run, seen)
 
 
-def _beginning(seen: RunObserved) -> Decision:
+def _beginning(run: Run, seen: RunObserved) -> Decision:
     """The first step: its objects are created once other runs have ended and its data is ready."""
     if seen.gate is not None:
         return End(seen.gate) if seen.gate.phase in ENDS else UpdateStatus(seen.gate)
+    if run.phase == RunPhase.AFTER:
+        return UpdateStatus(State(RunPhase.ASKED))
     if lacks := lacking(seen.data):
         return End(lacks) if lacks.phase is RunPhase.FAILED else UpdateStatus(lacks)
     return CreateDependent(seen.missing[0]) if seen.missing else Create()

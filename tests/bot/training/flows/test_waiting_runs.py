@@ -20,6 +20,7 @@ from bot.training.submission.new_run import UncachedRunError
 from bot.training.tables import Run, RunPhase
 from playground.cluster.control.training import Training
 from playground.cluster.kueue.configuration import Configuration
+from playground.ledger import Fault
 from tests.bot.datasets.caches.rows import add_dataset, add_version
 from tests.bot.ground import ALICE, BOB, TEAM_B
 from tests.bot.training.cards import card
@@ -299,3 +300,24 @@ def test_an_offered_run_waits_for_the_same(rig: Rig) -> None:
     with pytest.raises(UncachedRunError) as caught:
         waits(rig, "train", "prep", data=(DataMount("chest-xray@v3", "/data"),))
     assert caught.value.asked.spec.after == (Predecessor(run="prep", run_id=prep),)
+
+
+def test_a_run_that_is_refused_waits_no_longer(rig: Rig) -> None:
+    rig.submit("prep")
+    run_id = waits(rig, "train", "prep")
+    rig.pass_time(minutes=2)
+    rig.deny("jobs")
+    rig.pass_time(minutes=2)
+    assert rig.get(run_id).phase == RunPhase.FAILED
+    assert "denied the request: no objects of bots." in rig.get(run_id).reason
+    assert rig.notes(run_id)["released"] == "prep has succeeded, so it starts now."
+
+
+def test_a_lost_answer_creates_no_second_job(rig: Rig) -> None:
+    rig.submit("prep")
+    run_id = waits(rig, "train", "prep")
+    rig.pass_time(minutes=1)
+    rig.outside.ledger.by_name["create jobs"] = [Fault.LOSE_ANSWER]
+    rig.pass_time(minutes=20)
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
+    assert created(rig) == 2
