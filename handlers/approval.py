@@ -11,6 +11,7 @@ from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
+from bot.snapshots.resizes.card import waiting as resizes_waiting
 from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT
 from bot.volumes.changes.notices import waiting as changes_waiting
@@ -26,6 +27,7 @@ def waiting(ctx: Context) -> Reply:
     card = requests_card(overrides)
     others = (
         *reverts_waiting(ctx.snapshots.reverts.undecided(ctx.session)),
+        *resizes_waiting(ctx.snapshots.resizes.undecided(ctx.session)),
         *changes_waiting(ctx.volumes.changes.undecided(ctx.session)),
         *_otherwise(ctx.approvals.waiting(ctx.session)),
     )

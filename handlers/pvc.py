@@ -1,16 +1,19 @@
-"""/pvc: a team's PVCs, what mounts them, their snapshots and their cost."""
+"""/pvc: a team's PVCs, what mounts them, their snapshots and their cost; PVCs grow."""
 
 from bot.commands.context import Context
 from bot.people.access import Right
 from bot.slack.card import Reply
+from bot.slack.grammar.container_parameters import MemoryQuantity
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
 from bot.snapshots.claims.found import ClaimRun
+from bot.snapshots.resizes.card import GO, WITHDRAW, question
+from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
 from bot.training.records.mounting import ClaimPlace, runs_mounting
 from handlers.snapshot.snapshots import ClaimName
 
-pvc = Command("pvc", "PVCs: what mounts them, their snapshots, levels and cost")
+pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; make them larger")
 
 
 @pvc.verb(
@@ -60,3 +63,49 @@ def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
         (join("Asking Azure for the level of ", code(claim), "…"),),
         later=lambda: Reply(card=claim_card(claims.with_level(found, team))),
     )
+
+
+@pvc.verb(
+    "resize",
+    "Make a PVC larger permanently; shows the cost first",
+    right=Right.PVC_RESIZE,
+    mutates=True,
+    repeats=True,
+    examples=("resize imagenet 2Ti",),
+    team=TEAM,
+    cluster=CLUSTER,
+)
+@pvc.argument("claim", ClaimName(), help="PVC of the team")
+@pvc.argument("size", MemoryQuantity(), help="New size")
+def resize(ctx: Context, claim: str, size: str, cluster: str | None) -> Reply:
+    """Answers with what it does and costs, and a button."""
+    name, team = ctx.team(cluster)
+    found = ctx.snapshots.claims.find(name, team, claim, cluster)
+    asked = ResizeRequest(team=name, cluster=found.cluster, claim=claim, size_bytes=bytes_of(size))
+    return question(asked, ctx.snapshots.resizes.plan(ctx.session, asked, found))
+
+
+def _of_asked(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@pvc.button(GO, right=Right.PVC_RESIZE, team=_of_asked, once=True)
+def click_resize(ctx: Context, value: str) -> Reply:
+    """Requests the resize; its card in the channel shows the progress."""
+    asked = read(value)
+    name, team = ctx.team(asked.cluster)
+    found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
+    ctx.snapshots.resizes.begin(ctx.session, ctx.caller, asked, found, ctx.now)
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
+
+
+def _of_resize(ctx: Context, row_id: str) -> str:
+    return ctx.snapshots.resizes.get(ctx.session, row_id).team
+
+
+@pvc.button(WITHDRAW, right=Right.PVC_RESIZE, team=_of_resize)
+def click_withdraw_resize(ctx: Context, row_id: str) -> Reply:
+    """Withdraws a resize that is not approved yet."""
+    row = ctx.snapshots.resizes.get(ctx.session, row_id)
+    ctx.snapshots.resizes.withdraw(ctx.session, ctx.caller, row, ctx.now)
+    return Reply((plain("Withdrawn. Nothing was changed."),))

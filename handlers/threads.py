@@ -8,6 +8,7 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import CACHE, Cache
 from bot.datasets.tables import PUSH, VERSION, Push, Version
 from bot.slack.grammar.parameters import RunReference
+from bot.snapshots.resizes.tables import RESIZE, Resize
 from bot.snapshots.tables import (
     RESTORE,
     REVERT,
@@ -81,6 +82,7 @@ OBJECTS: Mapping[str, FindObject] = {
     PUSH: _by_id(Push, _pushed),
     SNAPSHOT: _by_id(Snapshot, _snapshot),
     RESTORE: _by_id(Restore, _claim("snapshot")),
+    RESIZE: _by_id(Resize, _claim("pvc")),
     REVERT: _by_id(Revert, _claim("snapshot")),
     SCHEDULE: _by_id(SnapshotSchedule, _claim("snapshot")),
     CHANGE: _by_id(VolumeChange, _claim("anf")),

@@ -26,6 +26,7 @@ from bot.config.sections.digests import Digest
 from bot.config.sections.gpus import Gpus
 from bot.config.sections.links import RunLinks
 from bot.config.sections.presets import Preset
+from bot.config.sections.pvcs import Pvcs
 from bot.config.sections.section import Circle, Section
 from bot.config.sections.snapshots import Snapshots
 from bot.config.sections.teams import Team
@@ -116,10 +117,19 @@ class Approvals(Section):
     snapshot_restore: Policy = Policy()
     """A PVC reverted in place to a snapshot: `/snapshot restore --in-place`."""
 
+    pvc_change: Policy = Policy()
+    """A PVC that grows, if it costs more than `pvcs.approve_above`: `/pvc resize`."""
+
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies of all kinds of request."""
-        return self.quota_override, self.quota_base, self.anf_change, self.snapshot_restore
+        return (
+            self.quota_override,
+            self.quota_base,
+            self.anf_change,
+            self.snapshot_restore,
+            self.pvc_change,
+        )
 
 
 class OverrideMode(StrEnum):
@@ -252,6 +262,7 @@ class Settings(Section):
     stores: dict[Name, Store] = Field(default_factory=dict)
     datasets: Datasets | None = None
     snapshots: Snapshots = Snapshots()
+    pvcs: Pvcs = Pvcs()
     gpus: Gpus = Gpus()
     anf: Anf | None = None
     digests: dict[ChannelId, Digest] = Field(default_factory=dict)

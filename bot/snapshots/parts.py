@@ -10,6 +10,9 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 from bot.snapshots.claims.reads import ClaimReads
+from bot.snapshots.resizes.card import ResizeRenderer
+from bot.snapshots.resizes.controller import ResizeController
+from bot.snapshots.resizes.service import ResizeService
 from bot.snapshots.restores.card import RestoreRenderer
 from bot.snapshots.restores.controller import RestoreController
 from bot.snapshots.restores.service import RestoreService
@@ -38,6 +41,7 @@ class SnapshotsArea(Area):
         self.restores = RestoreService(settings, clusters)
         self.reverts = RevertService(settings, on.access, on.approvals, clusters, format_command)
         self.claims = ClaimReads(settings, clusters, anf)
+        self.resizes = ResizeService(settings, on.approvals, clusters)
         self.of_runs = RunSnapshots(settings, clusters, on.access)
 
     @override
@@ -48,6 +52,7 @@ class SnapshotsArea(Area):
             RestoreController(context),
             ScheduleController(context),
             RevertController(context, deciding),
+            ResizeController(context, deciding),
         )
 
     @override
@@ -58,6 +63,7 @@ class SnapshotsArea(Area):
             RestoreRenderer(clock),
             ScheduleRenderer(),
             RevertRenderer(clock, self.on.settings, self.on.approvals),
+            ResizeRenderer(self.on.settings, self.on.approvals),
         )
 
     @override

@@ -1,4 +1,4 @@
-"""A team looks at its PVCs: who mounts them, what they cost, and where their data is from."""
+"""A team looks at its PVCs: who mounts them, their cost, where their data is from; one grows."""
 
 import sys
 
@@ -38,6 +38,7 @@ SETUP = Setup(arrange=_arrange, azure=_arranged)
 async def play(story: Story) -> None:
     """Listed, written to, kept, restored, and each shown with where it is from."""
     story.allowed_writes |= {"create persistentvolumeclaims", "create volumesnapshots"}
+    story.allowed_writes |= {"patch persistentvolumeclaims"}
     alice, bob = story.person("Alice"), story.person("Bob")
     await _is_listed(alice)
     run = await submits(story, alice, "#team-a", "labels", f"--image {WRITER} --pvc imagenet:/data")
@@ -58,6 +59,7 @@ async def play(story: Story) -> None:
     )
     await bob.types("#team-b", "/pvc show monday")
     await bob.is_told("There is no PVC monday in namespace team-b.")
+    await _grows(story, alice)
 
 
 async def _is_listed(alice: Person) -> None:
@@ -84,3 +86,23 @@ async def _is_restored(story: Story, alice: Person) -> None:
     made = await story.card("#team-a", "PVC monday from imagenet-")
     await made.shows("Ready")
     await alice.is_mentioned("#team-a", "PVC monday is ready.", thread=made)
+
+
+async def _grows(story: Story, alice: Person) -> None:
+    """Leads make PVCs larger; one on Azure NetApp Files has a command of its own."""
+    erin = story.person("Erin")
+    await alice.types("#team-a", "/pvc resize monday 2Ti")
+    await alice.is_told("This requires the right pvc.resize")
+    await erin.types("#team-a", "/pvc resize lane-data 2Ti")
+    await erin.is_told("PVC lane-data is on Azure NetApp Files", "/anf grow lane-data 2Ti")
+    await erin.types("#team-a", "/pvc resize monday 500Gi")
+    await erin.is_told("PVC monday has 1 TiB, and PVCs cannot shrink.")
+    await erin.types("#team-a", "/pvc resize monday 2Ti")
+    offer = await erin.is_told("Grow monday to 2 TiB?", "1 TiB → 2 TiB")
+    await erin.clicks(offer, "Grow it")
+    await erin.is_told("Requested.")
+    card = await story.card("#team-a", "Resize PVC monday to 2 TiB")
+    await card.shows("Grown")
+    await erin.is_mentioned("#team-a", "monday has grown to 2 TiB.", thread=card)
+    await alice.types("#team-a", "/pvc show monday")
+    await alice.is_told("PVC monday · Bound", "2 TiB")

@@ -77,6 +77,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
         ("", "events", "list"),
         ("", "persistentvolumeclaims", "create"),
         ("", "persistentvolumeclaims", "delete"),
+        ("", "persistentvolumeclaims", "patch"),
         *((*IN_PLACE, verb) for verb in ("create", "delete")),
         ("snapshot.storage.k8s.io", "volumesnapshots", "create"),
         ("snapshot.storage.k8s.io", "volumesnapshots", "delete"),

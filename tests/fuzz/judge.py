@@ -22,6 +22,7 @@ APPROVERS = {
     "quota_override": {CAROL},
     "quota_base": {CAROL, ERIN},
     "anf_change": {CAROL, ERIN},
+    "pvc_change": {CAROL, ERIN},
     "snapshot_restore": {CAROL},
 }
 # Whoever decides over quota reads the digests of all teams, which come by a row of their own.
@@ -30,7 +31,7 @@ READERS = {CAROL, ERIN}
 ANYBODYS = {"deliveries", "people"}
 # Whose rows only whoever asked for them, a lead of theirs or an admin may change.
 OWNED = {"runs", "overrides", "restores", "reverts", "dataset_pushes"}
-OF_LEADS = {"volume_changes", "anf_growths"}
+OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes"}
 OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
              "anf_moved_volumes", "anf_pools", "installation", "channels",
              "group_members"}  # fmt: skip

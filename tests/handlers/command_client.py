@@ -45,6 +45,7 @@ approvals:
   quota_override: {approvers: {people: [U0CAROL]}}
   quota_base: {approvers: {people: [U0CAROL, U0ERIN]}}
   anf_change: {approvers: {people: [U0CAROL, U0ERIN]}}
+  pvc_change: {approvers: {people: [U0CAROL, U0ERIN]}}
 """
 # For tests of datasets, before what else they set.
 DATASETS = """\

@@ -18,6 +18,7 @@ from bot.datasets.tables import Dataset, Push
 from bot.gpus.waits.tables import GpuWait
 from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
+from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
@@ -229,12 +230,15 @@ def _rows(session: Session) -> dict[str, str]:
     growth = _row(Growth, claim_name="other", size_bytes=2**41, from_bytes=2**40)
     repair = _row(Repair, claim_name="other", volume_name="pv-other")
     revert = _row(Revert, claim_name="other", size_bytes=2**40)
+    size = {"size_bytes": 2**41, "from_bytes": 2**40, "phase": ResizePhase.ASKED}
+    resize = _row(Resize, claim_name="other", **size)
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
-    session.add_all([orphan, quota, change, growth, repair, revert, follow, watch, wait, step])
+    session.add_all([orphan, quota, change, growth, repair, revert, resize, follow, watch, wait,
+                     step])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -245,6 +249,7 @@ def _rows(session: Session) -> dict[str, str]:
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,
         "snapshot.cancel-revert": revert.id,
+        "pvc.resize-withdraw": resize.id,
         "quota.step": step.id,
         "quota.unstep": step.id,
         "gpu.unwait": wait.id,
@@ -315,6 +320,7 @@ def _of_anf() -> dict[str, str]:
     return {
         "anf.go": '{"t":"team-a","c":"default","v":"lane-data","k":"level","l":"Ultra"}',
         "anf.grow": json.dumps({**claim, "s": 2**41}),
+        "pvc.resize": json.dumps({**claim, "p": "imagenet", "s": 2**41}),
         "anf.repair": json.dumps({**claim, "v": "pv", "o": "1", "n": "2"}),
     }
 

@@ -34,6 +34,7 @@ def test_counts_nobody_can_read_are_refused(everything: Furnished, nodes: str) -
         ("dataset.cache", "b"),
         ("dataset.cache", "k"),
         ("anf.grow", "s"),
+        ("pvc.resize", "s"),
         ("anf.go", "g"),
     ],
 )

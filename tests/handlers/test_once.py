@@ -35,6 +35,7 @@ WITHOUT_EFFECT = {
     "/gpu digest",
     "/anf grow lane-data 2Ti",
     "/anf repair lane-data",
+    "/pvc resize imagenet 2Ti",
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
@@ -145,7 +146,9 @@ def test_questions_after_their_effect_stay_answered(everything: Furnished) -> No
     assert everything.client.application.database.transaction(end) == count
 
 
-@pytest.mark.parametrize("action", ["dataset.push", "dataset.cache", "anf.grow", "anf.go"])
+@pytest.mark.parametrize(
+    "action", ["dataset.push", "dataset.cache", "anf.grow", "anf.go", "pvc.resize"]
+)
 def test_questions_of_yesterday_are_out_of_date(everything: Furnished, action: str) -> None:
     everything.put_back()
     old = f"{(datetime.now(UTC) - timedelta(hours=25)).timestamp():.6f}"

@@ -50,7 +50,7 @@ def person_of(command: str, verb: str) -> str:
     """Who may fill in the form of a verb: an admin, a lead, or any member."""
     if (command, verb) in {("quota", "set"), ("anf", "repair")}:
         return CAROL
-    return ERIN if command == "anf" else ALICE
+    return ERIN if command == "anf" or verb == "resize" else ALICE
 
 
 def _initials(found: Form) -> dict[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.approvals.tables import ApprovalPhase, Verdict
+from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import (
     Restore,
     RestorePhase,
@@ -18,7 +19,7 @@ from tests.handlers.command_client import ALICE, APPROVALS, ERIN
 from tests.states.quotas import approval, vote
 from tests.states.state import DAY, HOUR, ID, MINUTE, NOW, SILENT, State, card, usual
 
-GIB = 2**30
+GIB, TIB = 2**30, 2**40
 NAME = "imagenet-20261121-1159"
 OTHER = "019aa64b-2e00-7000-8000-0000ba5e0001"
 
@@ -62,6 +63,15 @@ def revert(**more: Any) -> Revert:
     return Revert(**(fields | more))
 
 
+def resize(**more: Any) -> Resize:
+    """Alice's resize of imagenet."""
+    fields = usual(
+        claim_name="imagenet", claim_uid="uid", storage_class="premium-rwx", size_bytes=2 * TIB,
+        from_bytes=TIB, cost=102.4, asked_at=NOW - HOUR, since=NOW - MINUTE,
+    )  # fmt: skip
+    return Resize(**(fields | more))
+
+
 def schedule(**more: Any) -> SnapshotSchedule:
     """Daily snapshots at two."""
     fields = usual(
@@ -77,6 +87,7 @@ def states() -> Iterator[State]:
     yield from _restores()
     yield from _schedules()
     yield from _reverts()
+    yield from _resizes()
 
 
 def _snapshots() -> Iterator[State]:
@@ -182,3 +193,33 @@ def _reverts() -> Iterator[State]:
     stopped = {"cancelled_by": ERIN, "ended_at": NOW, "reason": "<@U0ERIN> cancelled it."}
     voided = approval("revert", "snapshot_restore", ApprovalPhase.VOIDED)
     yield card("revert-cancelled", revert(phase=RevertPhase.CANCELLED, **stopped), voided)
+
+
+def _resizes() -> Iterator[State]:
+    kind = "pvc-resize"
+    asked, used = (approval(kind, "pvc_change", each) for each in _WAY)
+    phase = ResizePhase
+    yield card("resize-pending", resize(phase=phase.ASKED), asked, channel=APPROVALS)
+    yield card("resize-pending-in-its-channel", resize(phase=phase.ASKED), asked)
+    yield card("resize-approved", resize(), used, vote())
+    yield card("resize-running", resize(phase=phase.GROWING, cost=None))
+    slow = "ControllerResizeError: rpc error: code = ResourceExhausted desc = pool is full"
+    yield card("resize-blocked", resize(phase=phase.GROWING, obstacle=slow))
+    yield card("resize-retrying", resize(trouble=SILENT))
+    yield card("resize-waiting-for-a-pod", resize(phase=phase.MOUNTING))
+    yield card("resize-done", resize(phase=phase.DONE, ended_at=NOW))
+    why = {"reason": f"It did not grow within 1d. {slow}", "unblock": (
+        "The PVC keeps requesting 2 TiB, and its driver keeps trying. A platform admin has to"
+        " check the CSI driver.")}  # fmt: skip
+    yield card("resize-failed", resize(phase=phase.FAILED, ended_at=NOW, **why))
+    denied = approval(kind, "pvc_change", ApprovalPhase.DENIED)
+    yield card(
+        "resize-denied", resize(phase=phase.DENIED, ended_at=NOW), denied, vote(Verdict.DENY)
+    )
+    late = approval(kind, "pvc_change", ApprovalPhase.EXPIRED, expires_at=NOW)
+    yield card("resize-expired", resize(phase=phase.EXPIRED, ended_at=NOW), late)
+    gone = resize(phase=phase.WITHDRAWN, ended_at=NOW, withdrawn_by=ERIN)
+    yield card("resize-withdrawn", gone, approval(kind, "pvc_change", ApprovalPhase.VOIDED))
+
+
+_WAY = (ApprovalPhase.ASKED, ApprovalPhase.USED)

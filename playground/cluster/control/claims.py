@@ -70,7 +70,7 @@ class Claims:
             if not self._used(key):
                 self._world.deletion.drop_finalizer(CLAIM, key, CLAIM_PROTECTION)
         elif _bound(claim):
-            self._growing.reconcile(self, key, claim)
+            self._growing.reconcile(self, key, claim, used=self._used(key))
         else:
             self._bind(key, claim)
 

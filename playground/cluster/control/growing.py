@@ -6,13 +6,16 @@ from typing import Any
 from playground.cluster.control.loop import Controller, moment_of, seconds
 from playground.cluster.control.world import World
 from playground.cluster.objects.conditions import condition
-from playground.cluster.objects.kinds import CLAIM, VOLUME, Object
+from playground.cluster.objects.kinds import CLAIM, STORAGE_CLASS, VOLUME, Object
 from playground.cluster.objects.operations import stamp
 from playground.cluster.objects.quantities import parse_quantity
 from playground.cluster.objects.storage_rules import volume_of
 from playground.cluster.objects.store import Key, key_of
 
 SOURCE = "persistentvolume-controller"
+# A class of the playground may have file systems that grow only when a pod mounts the claim.
+NODE_EXPANDS = "playground/node-expansion"
+_PENDING = "FileSystemResizePending"
 USUAL_SECONDS, RETRY_SECONDS = 5.0, 60.0
 # What a driver does by the name of a volume and its new size: it says why it cannot.
 Growers = dict[str, Callable[[str, int], str]]
@@ -25,13 +28,19 @@ class Growing:
         self._world = world
         self.growers: Growers = {}
 
-    def reconcile(self, of: Controller, key: Key, claim: Object) -> None:
-        """Takes a bound claim one look further; `of` is who is woken for it."""
+    def reconcile(self, of: Controller, key: Key, claim: Object, *, used: bool) -> None:
+        """Takes a bound claim one look further; `of` is who is woken for it.
+
+        `used`: whether a pod on a node mounts it, so that its file system can grow.
+        """
         volume = volume_of(self._world.store, claim)
         wanted = claim["spec"]["resources"]["requests"]["storage"]
         if volume is None or parse_quantity(wanted) <= parse_quantity(_capacity(claim)):
             return
         driver = (volume["spec"].get("csi") or {}).get("driver", SOURCE)
+        if condition(claim, _PENDING) is not None:
+            self._mount(key, claim, driver, used=used)
+            return
         row, name = condition(claim, "Resizing"), volume["metadata"]["name"]
         if row is None:
             words = f"External resizer is resizing volume {name}"
@@ -51,6 +60,23 @@ class Growing:
         self._world.change(
             VOLUME, key_of(volume), lambda obj: obj["spec"].update({"capacity": size})
         )
+        self._mount(key, claim, driver, used=used or not self._is_for_a_node(claim))
+
+    def _is_for_a_node(self, claim: Object) -> bool:
+        name = claim["spec"].get("storageClassName") or ""
+        found = self._world.store.get(STORAGE_CLASS, "", name)
+        return found is not None and (found.get("parameters") or {}).get(NODE_EXPANDS) == "true"
+
+    def _mount(self, key: Key, claim: Object, driver: str, *, used: bool) -> None:
+        """Grows the file system if a pod mounts the claim, else says that it waits for one."""
+        if not used:
+            if condition(claim, _PENDING) is None:
+                why = (_PENDING, "Require file system resize of volume on node")
+                self._world.record(CLAIM, claim, why, f"external-resizer {driver}")
+                now = stamp(self._world.now)
+                self._world.change(CLAIM, key, lambda obj: _waits_for_a_node(obj, now))
+            return
+        size = {"storage": claim["spec"]["resources"]["requests"]["storage"]}
         self._world.change(CLAIM, key, lambda obj: _grown(obj, size))
         why = ("VolumeResizeSuccessful", "Resize volume succeeded")
         self._world.record(CLAIM, claim, why, f"external-resizer {driver}")
@@ -71,6 +97,13 @@ def _capacity(claim: Object) -> str:
 
 def _resizing(claim: Object, now: str) -> None:
     row = {"type": "Resizing", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    claim["status"]["conditions"] = [row]
+
+
+def _waits_for_a_node(claim: Object, now: str) -> None:
+    words = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
+    row: Object = {"type": _PENDING, "status": "True", "message": words}
+    row |= {"lastProbeTime": None, "lastTransitionTime": now}
     claim["status"]["conditions"] = [row]
 
 

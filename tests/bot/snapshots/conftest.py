@@ -6,6 +6,7 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.ground import Outside
+from tests.bot.snapshots.resizes.resizing import Resizing
 from tests.bot.snapshots.reverts.in_place import InPlace
 from tests.bot.snapshots.rig import Rig
 
@@ -18,3 +19,8 @@ def rig(own_database: Database, outside: Outside, tmp_path: Path) -> Rig:
 @pytest.fixture
 def in_place(own_database: Database, outside: Outside, tmp_path: Path) -> InPlace:
     return InPlace(own_database, outside, tmp_path)
+
+
+@pytest.fixture
+def resizing(own_database: Database, outside: Outside, tmp_path: Path) -> Resizing:
+    return Resizing(own_database, outside, tmp_path)

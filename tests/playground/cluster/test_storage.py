@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from playground.cluster.control.growing import NODE_EXPANDS
 from playground.cluster.story import NODE_RESOURCES, add_node, storage_class
 from tests.playground.cluster.served import MERGE, PODS, Object, Served, conditions, pod, refusal
 
@@ -193,6 +194,22 @@ def test_bound_claim_grows_where_allowed(served: Served) -> None:
     served.pass_time(10)
     assert found(served)["status"]["capacity"] == {"storage": "200Gi"}
     assert ("VolumeResizeSuccessful", "Resize volume succeeded") in told(served, "data")
+
+
+def test_file_system_grows_once_a_pod_mounts_it(served: Served) -> None:
+    disks = storage_class("disks", seconds=0)
+    served.cluster.create("storageclasses", disks | {"parameters": {NODE_EXPANDS: "true"}})
+    served.post(CLAIMS, claim(wants="disks"))
+    served.pass_time(10)
+    larger = {"spec": {"resources": {"requests": {"storage": "200Gi"}}}}
+    served.patch(f"{CLAIMS}/data", larger)
+    served.pass_time(60)
+    assert found(served)["status"]["capacity"] == {"storage": "100Gi"}
+    assert conditions(found(served))["FileSystemResizePending"][0] == "True"
+    served.post(PODS, user("one"))
+    served.pass_time(10)
+    assert found(served)["status"]["capacity"] == {"storage": "200Gi"}
+    assert "conditions" not in found(served)["status"]
 
 
 def test_claim_does_not_grow_where_forbidden(served: Served) -> None:
