@@ -34,6 +34,7 @@ from bot.status.service import StatusService
 from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
+from bot.training.records.mounting import runs_needing
 from bot.training.service import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
@@ -168,7 +169,7 @@ def _services(on: Foundations) -> Services:
     engines = Engines(on.settings, on.clusters)
     volumes = VolumesArea(on)
     datasets = DatasetsArea(on, volumes.files, makers_of)
-    snapshots = SnapshotsArea(on, volumes.reads)
+    snapshots = SnapshotsArea(on, volumes.reads, runs_needing)
     training = TrainingArea(on, engines, snapshots.of_runs, datasets.caches)
     return Services(
         settings=on.settings,

@@ -44,6 +44,7 @@ _IN_TEAMS: tuple[Right, ...] = (
     Right("list", _CORE, "events"),
     Right("create", _CORE, "persistentvolumeclaims"),
     Right("patch", _CORE, "persistentvolumeclaims"),
+    Right("delete", _CORE, "persistentvolumeclaims"),
     Right("create", _CORE, "secrets"),
     Right("get", _CORE, "secrets"),
     Right("create", _CORE, "services"),

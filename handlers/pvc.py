@@ -1,4 +1,4 @@
-"""/pvc: a team's PVCs, what mounts them, their snapshots and their cost; PVCs grow."""
+"""/pvc: a team's PVCs, what mounts them, their snapshots and their cost; resize, delete."""
 
 from bot.commands.context import Context
 from bot.people.access import Right
@@ -8,12 +8,14 @@ from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
 from bot.snapshots.claims.found import ClaimRun
+from bot.snapshots.deletions import card as deleting
+from bot.snapshots.deletions import service as deletions
 from bot.snapshots.resizes.card import GO, WITHDRAW, question
 from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
 from bot.training.records.mounting import ClaimPlace, runs_mounting
 from handlers.snapshot.snapshots import ClaimName
 
-pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; make them larger")
+pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; resize and delete them")
 
 
 @pvc.verb(
@@ -109,3 +111,52 @@ def click_withdraw_resize(ctx: Context, row_id: str) -> Reply:
     row = ctx.snapshots.resizes.get(ctx.session, row_id)
     ctx.snapshots.resizes.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))
+
+
+@pvc.verb(
+    "delete",
+    "Delete a PVC that nothing needs; shows first what is lost",
+    right=Right.PVC_DELETE,
+    mutates=True,
+    repeats=True,
+    examples=("delete imagenet --snapshot-first", "delete imagenet"),
+    team=TEAM,
+    cluster=CLUSTER,
+)
+@pvc.argument("claim", ClaimName(), help="PVC of the team")
+@pvc.option("--snapshot-first", "saves", flag=True, help="Take a snapshot first, which stays")
+def delete(ctx: Context, claim: str, cluster: str | None, *, saves: bool) -> Reply:
+    """Answers with what is lost, and a button."""
+    name, team = ctx.team(cluster)
+    found = ctx.snapshots.claims.find(name, team, claim, cluster)
+    asked = deletions.DeletionRequest(
+        team=name, cluster=found.cluster, claim=claim, uid=found.claim.uid, saves=saves
+    )
+    ctx.snapshots.deletions.check(ctx.session, ctx.caller, asked, found, ctx.now)
+    return deleting.question(asked, found)
+
+
+def _of_doomed(_ctx: Context, value: str) -> str:
+    return deletions.read(value).team
+
+
+@pvc.button(deleting.GO, right=Right.PVC_DELETE, team=_of_doomed, once=True)
+def click_delete(ctx: Context, value: str) -> Reply:
+    """Begins the deletion; its card in the channel shows the progress."""
+    asked = deletions.read(value)
+    name, team = ctx.team(asked.cluster)
+    found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
+    ctx.snapshots.deletions.begin(ctx.session, ctx.caller, asked, found, ctx.now)
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
+
+
+def _of_deletion(ctx: Context, row_id: str) -> str:
+    return ctx.snapshots.deletions.get(ctx.session, row_id).team
+
+
+@pvc.button(deleting.CANCEL, right=Right.PVC_DELETE, team=_of_deletion)
+def click_cancel_deletion(ctx: Context, row_id: str) -> Reply:
+    """Cancels a deletion whose snapshot is not ready yet."""
+    row = ctx.snapshots.deletions.get(ctx.session, row_id)
+    ctx.snapshots.deletions.cancel(ctx.session, ctx.caller, row, ctx.now)
+    return Reply((plain("Cancelled. The PVC and the snapshot stay."),))

@@ -10,6 +10,10 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 from bot.snapshots.claims.reads import ClaimReads
+from bot.snapshots.deletions.card import DeletionRenderer
+from bot.snapshots.deletions.controller import DeletionController
+from bot.snapshots.deletions.needing import RunsNeeding
+from bot.snapshots.deletions.service import DeletionService
 from bot.snapshots.resizes.card import ResizeRenderer
 from bot.snapshots.resizes.controller import ResizeController
 from bot.snapshots.resizes.service import ResizeService
@@ -33,8 +37,9 @@ from bot.volumes.pools.reads import VolumeReads
 class SnapshotsArea(Area):
     """PVCs of teams, and their snapshots: taken, scheduled, restored and reverted."""
 
-    def __init__(self, on: Foundations, anf: VolumeReads) -> None:
+    def __init__(self, on: Foundations, anf: VolumeReads, runs: RunsNeeding) -> None:
         super().__init__(on)
+        self._runs = runs
         settings, clusters, format_command = on.settings, on.clusters, on.format_command
         self.snapshots = SnapshotService(settings, clusters, format_command)
         self.schedules = ScheduleService(settings, clusters, format_command)
@@ -42,6 +47,7 @@ class SnapshotsArea(Area):
         self.reverts = RevertService(settings, on.access, on.approvals, clusters, format_command)
         self.claims = ClaimReads(settings, clusters, anf)
         self.resizes = ResizeService(settings, on.approvals, clusters)
+        self.deletions = DeletionService(clusters, self.snapshots, runs)
         self.of_runs = RunSnapshots(settings, clusters, on.access)
 
     @override
@@ -53,6 +59,7 @@ class SnapshotsArea(Area):
             ScheduleController(context),
             RevertController(context, deciding),
             ResizeController(context, deciding),
+            DeletionController(context, self._runs),
         )
 
     @override
@@ -64,6 +71,7 @@ class SnapshotsArea(Area):
             ScheduleRenderer(),
             RevertRenderer(clock, self.on.settings, self.on.approvals),
             ResizeRenderer(self.on.settings, self.on.approvals),
+            DeletionRenderer(),
         )
 
     @override

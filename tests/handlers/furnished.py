@@ -18,6 +18,7 @@ from bot.datasets.tables import Dataset, Push
 from bot.gpus.waits.tables import GpuWait
 from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
+from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
@@ -135,7 +136,15 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
     made = do(_rows)
-    return do(_values) | made | _OF_NO_TEAM | {"gpu.mine": str(series)}
+    own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
+    return do(_values) | made | _OF_NO_TEAM | own
+
+
+def _spare(client: CommandClient) -> str:
+    """What the button says that deletes a PVC which nothing needs."""
+    found = client.application.clusters["default"].view.get(PVCS, "team-a-data", "team-a")
+    assert found is not None
+    return json.dumps({"t": "team-a", "c": "default", "p": "team-a-data", "u": found.uid})
 
 
 _SAID = (
@@ -232,13 +241,14 @@ def _rows(session: Session) -> dict[str, str]:
     revert = _row(Revert, claim_name="other", size_bytes=2**40)
     size = {"size_bytes": 2**41, "from_bytes": 2**40, "phase": ResizePhase.ASKED}
     resize = _row(Resize, claim_name="other", **size)
+    deletion = _row(Deletion, claim_name="other", size_bytes=1, phase=DeletionPhase.SAVING)
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
-    session.add_all([orphan, quota, change, growth, repair, revert, resize, follow, watch, wait,
-                     step])  # fmt: skip
+    session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
+                     watch, wait, step])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -250,6 +260,7 @@ def _rows(session: Session) -> dict[str, str]:
         "anf.repair-withdraw": repair.id,
         "snapshot.cancel-revert": revert.id,
         "pvc.resize-withdraw": resize.id,
+        "pvc.delete-cancel": deletion.id,
         "quota.step": step.id,
         "quota.unstep": step.id,
         "gpu.unwait": wait.id,

@@ -46,11 +46,14 @@ def refused(name: str, text: str, fields: Mapping[str, str]) -> State:
     return State(name, show, kind="form")
 
 
+_OF_LEADS = {"resize", "delete"}
+
+
 def person_of(command: str, verb: str) -> str:
     """Who may fill in the form of a verb: an admin, a lead, or any member."""
     if (command, verb) in {("quota", "set"), ("anf", "repair")}:
         return CAROL
-    return ERIN if command == "anf" or verb == "resize" else ALICE
+    return ERIN if command == "anf" or (command == "pvc" and verb in _OF_LEADS) else ALICE
 
 
 def _initials(found: Form) -> dict[str, str]:

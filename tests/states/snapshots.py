@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.approvals.tables import ApprovalPhase, Verdict
+from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import (
     Restore,
@@ -72,6 +73,15 @@ def resize(**more: Any) -> Resize:
     return Resize(**(fields | more))
 
 
+def deletion(**more: Any) -> Deletion:
+    """Alice's deletion of imagenet."""
+    fields = usual(
+        claim_name="imagenet", claim_uid="uid", storage_class="premium-rwx", size_bytes=TIB,
+        volume_name="pvc-0c12", reclaim_policy="Delete", asked_at=NOW - MINUTE, since=NOW - MINUTE,
+    )  # fmt: skip
+    return Deletion(**(fields | more))
+
+
 def schedule(**more: Any) -> SnapshotSchedule:
     """Daily snapshots at two."""
     fields = usual(
@@ -88,6 +98,7 @@ def states() -> Iterator[State]:
     yield from _schedules()
     yield from _reverts()
     yield from _resizes()
+    yield from _deletions()
 
 
 def _snapshots() -> Iterator[State]:
@@ -223,3 +234,24 @@ def _resizes() -> Iterator[State]:
 
 
 _WAY = (ApprovalPhase.ASKED, ApprovalPhase.USED)
+
+
+def _deletions() -> Iterator[State]:
+    phase = DeletionPhase
+    saved = {"snapshot_id": OTHER, "snapshot": NAME}
+    yield card("deletion-saving", deletion(phase=phase.SAVING, **saved))
+    yield card("deletion-pending", deletion(**saved))
+    yield card("deletion-retrying", deletion(trouble=SILENT))
+    yield card("deletion-running", deletion(phase=phase.LEAVING))
+    held = "Kubernetes deletes it once these no longer mount it: pod lane-0 of run lane."
+    yield card("deletion-held", deletion(phase=phase.LEAVING, obstacle=held))
+    yield card("deletion-done", deletion(phase=phase.DONE, ended_at=NOW, **saved))
+    retained = deletion(phase=phase.DONE, ended_at=NOW, reclaim_policy="Retain")
+    yield card("deletion-done-with-its-volume-kept", retained)
+    why = {
+        "reason": "PVC imagenet is needed now. Run lane mounts it. The PVC was not deleted.",
+        "unblock": "When they have ended, request it again.",
+    }
+    yield card("deletion-failed", deletion(phase=phase.FAILED, ended_at=NOW, **why))
+    ended = deletion(phase=phase.CANCELLED, ended_at=NOW, cancelled_by=ERIN, **saved)
+    yield card("deletion-cancelled", ended)

@@ -9,9 +9,9 @@ from playground.world import Options
 from tests.world.telling import before_and_after, ends_same
 
 _TAKE, _MAKE = "create volumesnapshots", "create persistentvolumeclaims"
-_GROW = "patch persistentvolumeclaims"
+_GROW, _DELETE = "patch persistentvolumeclaims", "delete persistentvolumeclaims"
 KILLS = {
-    "cluster": before_and_after(((_TAKE, 1), (_MAKE, 1), (_GROW, 1))),
+    "cluster": before_and_after(((_TAKE, 1), (_MAKE, 1), (_GROW, 1), (_TAKE, 3), (_DELETE, 1))),
     "posts": {("chat.postMessage", number): Fault.KILL_AFTER for number in range(1, 7)},
 }
 

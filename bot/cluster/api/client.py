@@ -150,12 +150,17 @@ class Client:
         namespace: str | None = None,
         *,
         uid: str | None = None,
+        version: str | None = None,
     ) -> bool:
-        """Deletes it, and what it owns in the background; False when it, or that uid, was gone."""
+        """Deletes it, and what it owns in the background; False when it, or that uid, was gone.
+
+        ClusterError with reason Conflict if it no longer has that resource `version`.
+        """
         target = Target(resource, name, namespace)
         options: dict[str, object] = {"propagationPolicy": "Background"}
         if uid is not None:
-            options["preconditions"] = {"uid": uid}
+            versions = {} if version is None else {"resourceVersion": version}
+            options["preconditions"] = {"uid": uid, **versions}
         try:
             self._send(self._request("Deleting", "DELETE", target, options))
         except ClusterError as error:

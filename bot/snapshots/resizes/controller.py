@@ -14,7 +14,14 @@ from bot.cluster.types.quantities import format_quantity
 from bot.errors import ClusterError
 from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, slower
-from bot.snapshots.resizes.decide import Approved, Decision, End, Patch, ResizeObserved, decide
+from bot.snapshots.resizes.decide import (
+    Approved,
+    Decision,
+    EndResize,
+    Patch,
+    ResizeObserved,
+    decide,
+)
 from bot.snapshots.resizes.plan import hindrance
 from bot.snapshots.resizes.record import Recorder, ResizeFindings
 from bot.snapshots.resizes.tables import RESIZE, Resize, ResizePhase
@@ -68,7 +75,7 @@ class ResizeController(Reconciler[Resize, ResizeObserved, Decision]):
     @override
     def next_look(self, row: Resize, found: ResizeFindings) -> datetime | None:
         match found.decision:
-            case End():
+            case EndResize():
                 return None
             case UpdateStatus(phase) if phase == row.phase:
                 return slower(row.since, found.now)
@@ -92,9 +99,9 @@ def _patched(cluster: Cluster, row: Resize, decision: Patch) -> Decision:
             return decision
         if error.reason == "OverQuota":
             said = f"The namespace's ResourceQuota does not allow it. {error.message}"
-            return End(ResizePhase.FAILED, said, _QUOTA)
+            return EndResize(ResizePhase.FAILED, said, _QUOTA)
         if error.is_final or error.reason in _NO_LEAVE:
-            return End(ResizePhase.FAILED, error.message, error.hint)
+            return EndResize(ResizePhase.FAILED, error.message, error.hint)
         raise
     return UpdateStatus(ResizePhase.GROWING)
 

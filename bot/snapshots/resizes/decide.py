@@ -43,7 +43,7 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class End:
+class EndResize:
     """The resize has ended; sentences give the reason and what to do."""
 
     phase: ResizePhase
@@ -51,7 +51,7 @@ class End:
     unblock: str = ""
 
 
-Decision = Wait | UpdateStatus[ResizePhase] | Approved | Patch | End
+Decision = Wait | UpdateStatus[ResizePhase] | Approved | Patch | EndResize
 
 
 def decide(row: Resize, look: ResizeObserved, now: datetime) -> Decision:
@@ -70,11 +70,11 @@ def decide(row: Resize, look: ResizeObserved, now: datetime) -> Decision:
 def _asked(row: Resize, look: ResizeObserved) -> Decision:
     match look.approval:
         case ApprovalPhase.DENIED:
-            return End(ResizePhase.DENIED)
+            return EndResize(ResizePhase.DENIED)
         case ApprovalPhase.EXPIRED:
-            return End(ResizePhase.EXPIRED)
+            return EndResize(ResizePhase.EXPIRED)
         case ApprovalPhase.VOIDED:
-            return End(ResizePhase.FAILED, look.note, "Request it again.")
+            return EndResize(ResizePhase.FAILED, look.note, "Request it again.")
         case ApprovalPhase.APPROVED | ApprovalPhase.USED:
             return _refused(row, look) or Approved()
         case _:
@@ -91,27 +91,27 @@ def _patching(row: Resize, look: ResizeObserved) -> Decision:
     return Patch(claim.metadata.resource_version)
 
 
-def _refused(row: Resize, look: ResizeObserved) -> End | None:
+def _refused(row: Resize, look: ResizeObserved) -> EndResize | None:
     if look.claim is None:
         said = f"PVC {row.claim_name} no longer exists. {_NOTHING}"
-        return End(ResizePhase.FAILED, said)
+        return EndResize(ResizePhase.FAILED, said)
     if look.problem is None or (look.claim.requested_bytes or 0) >= row.size_bytes:
         return None
     said = look.problem.reason.removesuffix(_NOTHING).strip()
-    return End(ResizePhase.FAILED, f"{said} {_NOTHING}", look.problem.unblock)
+    return EndResize(ResizePhase.FAILED, f"{said} {_NOTHING}", look.problem.unblock)
 
 
 def _growing(row: Resize, look: ResizeObserved, now: datetime) -> Decision:
     claim = look.claim
     if claim is None or claim.metadata.deletion_timestamp is not None:
         said = f"PVC {row.claim_name} was deleted before it had grown."
-        return End(ResizePhase.FAILED, said)
+        return EndResize(ResizePhase.FAILED, said)
     if int(claim.status.capacity.get("storage") or 0) >= row.size_bytes:
-        return End(ResizePhase.DONE)
+        return EndResize(ResizePhase.DONE)
     if (claim.requested_bytes or 0) < row.size_bytes:
         wants = capacity(claim.requested_bytes or 0)
         said = f"Its request was changed to {wants} outside Quartermaster."
-        return End(ResizePhase.FAILED, said, "Request it again if it has to grow.")
+        return EndResize(ResizePhase.FAILED, said, "Request it again if it has to grow.")
     told = {each.type: each.message for each in claim.status.conditions if each.true}
     if "FileSystemResizePending" in told:
         return UpdateStatus(ResizePhase.MOUNTING)
@@ -121,7 +121,9 @@ def _growing(row: Resize, look: ResizeObserved, now: datetime) -> Decision:
     return UpdateStatus(ResizePhase.GROWING, problem)
 
 
-def _late(row: Resize, problem: str) -> End:
+def _late(row: Resize, problem: str) -> EndResize:
     said = f"It did not grow within {format_duration(WITHIN)}. {problem}".strip()
     asks = f"The PVC keeps requesting {capacity(row.size_bytes)}, and its driver keeps trying."
-    return End(ResizePhase.FAILED, said, f"{asks} A platform admin has to check the CSI driver.")
+    return EndResize(
+        ResizePhase.FAILED, said, f"{asks} A platform admin has to check the CSI driver."
+    )

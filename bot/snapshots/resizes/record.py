@@ -12,7 +12,7 @@ from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import Findings
 from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.snapshots.resizes.decide import Approved, Decision, End, ResizeObserved
+from bot.snapshots.resizes.decide import Approved, Decision, EndResize, ResizeObserved
 from bot.snapshots.resizes.tables import RESIZE, Resize, ResizePhase
 from bot.volumes.wording import capacity
 
@@ -50,8 +50,8 @@ class Recorder:
             case UpdateStatus(to, obstacle):
                 _enter(session, row, to, found.now)
                 row.obstacle = hide_secrets(obstacle)
-            case End(to, reason, unblock):
-                self._end(session, row, End(to, hide_secrets(reason), unblock), found.now)
+            case EndResize(to, reason, unblock):
+                self._end(session, row, EndResize(to, hide_secrets(reason), unblock), found.now)
             case _:
                 pass
         session.add(row)
@@ -66,7 +66,7 @@ class Recorder:
             row.phase, row.since = ResizePhase.PATCHING, now
         refresh_cards(session, row.subject, live=True)
 
-    def _end(self, session: Session, row: Resize, end: End, now: datetime) -> None:
+    def _end(self, session: Session, row: Resize, end: EndResize, now: datetime) -> None:
         approval = self._approvals.of(session, RESIZE, row.id)
         if approval is not None and end.phase == ResizePhase.FAILED:
             self._approvals.void(session, approval, "it has failed", now)

@@ -54,6 +54,16 @@ def runs_mounting(
     ]
 
 
+def runs_needing(session: Session, cluster: str, namespace: str, name: str) -> list[str]:
+    """The runs that have not ended and mount a PVC, the oldest first; none is left out."""
+    place = ClaimPlace(cluster, namespace, name)
+    live = select(Run).where(
+        col(Run.cluster) == cluster, col(Run.namespace) == namespace, col(Run.ended_at).is_(None)
+    )
+    runs = session.exec(live.order_by(col(Run.id)))
+    return [run.reference for run in runs if _is_read_only(run, place) is not None]
+
+
 def _is_read_only(run: Run, place: ClaimPlace) -> bool | None:
     """Whether a run mounts the PVC only for reading; None if it does not mount it."""
     if (run.cluster, run.namespace) != (place.cluster, place.namespace):

@@ -6,6 +6,7 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.ground import Outside
+from tests.bot.snapshots.deletions.deleting import Deleting
 from tests.bot.snapshots.resizes.resizing import Resizing
 from tests.bot.snapshots.reverts.in_place import InPlace
 from tests.bot.snapshots.rig import Rig
@@ -24,3 +25,8 @@ def in_place(own_database: Database, outside: Outside, tmp_path: Path) -> InPlac
 @pytest.fixture
 def resizing(own_database: Database, outside: Outside, tmp_path: Path) -> Resizing:
     return Resizing(own_database, outside, tmp_path)
+
+
+@pytest.fixture
+def deleting(own_database: Database, outside: Outside, tmp_path: Path) -> Deleting:
+    return Deleting(own_database, outside, tmp_path)
