@@ -25,6 +25,7 @@ MANAGER = "quartermaster"
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+MANAGED = "kueue.x-k8s.io/managed"
 JOB_UID = "kueue.x-k8s.io/job-uid"
 POD_GROUP = "kueue.x-k8s.io/pod-group-name"
 POD_GROUP_COUNT = "kueue.x-k8s.io/pod-group-total-count"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,16 @@ async def submitted(story: Story) -> Card:
     """Alice's run on both nodes."""
     story.allowed_writes |= {f"{verb} {each}" for verb in ("create", "delete") for each in BESIDE}
     return await submits(story, story.person("Alice"), "#team-a", "wide", WIDE)
+
+
+@contextmanager
+def without_pods(plane: ControlPlane) -> Iterator[None]:
+    """A Kueue whose integration of plain pods is off, and so those that depend on it."""
+    plane.kueue.configure(integrations={"frameworks": ["batch/job"]})
+    try:
+        yield
+    finally:
+        plane.kueue.configure()
 
 
 def groups(site: Site) -> list[dict[str, Any]]:
@@ -101,3 +112,21 @@ def test_a_failing_launcher_gives_all_quota_back(
             await story.ends()
 
     asyncio.run(play())
+
+
+def test_pods_never_start_without_their_integration(
+    plane: ControlPlane, scenery: Site, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        async with opened_story(plane, tmp_path, setup=SETUP) as story:
+            wide = await submitted(story)
+            await wide.shows("Not managed by its quota engine", "the integration pod in Kueue's")
+            alice = story.person("Alice")
+            await alice.is_mentioned("#team-a", "wide failed", thread=wide, broadcast=True)
+            await story.cluster_has("deployments", "team-a", "wide", count=0)
+            events = scenery.api.list("events", "team-a")
+            assert [each["note"] for each in events if each["reason"] == "Scheduled"] == []
+            await story.ends()
+
+    with without_pods(plane):
+        asyncio.run(play())

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from bot.cluster.resources import Resource
-from bot.cluster.types.objects import ClusterObject
+from bot.cluster.types.objects import ClusterObject, Pod
 from bot.cluster.view import View
 from bot.quotas.engines.admission import AdmissionState, Cause, Item
 from bot.quotas.engines.quota import Observed, QuotaAnnotation, QuotaField, QuotaTarget
@@ -268,8 +268,18 @@ class Runs(Protocol):
         """Sentences about what is allowed but may keep the run from ever starting."""
         ...
 
-    def unmanaged(self, root: Resource[Any]) -> str:
-        """The sentence that the engine did not manage a run's object, and what to do about it."""
+    def unmanaged(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """The sentence that the engine did not manage a run's object, and what to do about it.
+
+        Empty if that has another cause, which Kubernetes reports.
+        """
+        ...
+
+    def left_out(self, root: ClusterObject, pods: Sequence[Pod]) -> str:
+        """The sentence that the engine does not manage pods of a run's group, and never will.
+
+        Empty if it does, for a run that is no group, and while that is unknown.
+        """
         ...
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:

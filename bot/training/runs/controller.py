@@ -22,6 +22,7 @@ from bot.training.kinds import dependents_of, is_known, kept_after_end, kind_of_
 from bot.training.logs import tails
 from bot.training.logs.tails import Kept, LogReading
 from bot.training.mishaps import FINE, FailureReason
+from bot.training.queueing import queueing_of
 from bot.training.records.network import with_adapters
 from bot.training.records.references import instance_types
 from bot.training.runs.act import act
@@ -222,8 +223,8 @@ def _warning(
     if not isinstance(decision, UpdateStatus) or seen.root is None:
         return FINE
     phase, is_made = decision.state.phase, not seen.root.status.is_suspended
-    # What may start and has no pods is kept from having any.
-    is_kept = phase is RunPhase.PENDING and is_made and not seen.pods
+    # What may start and has too few pods is kept from having more.
+    is_kept = phase is RunPhase.PENDING and is_made and _has_too_few(run, seen)
     if phase is not RunPhase.CREATING and not is_kept:
         return FINE
     if run.phase != phase or now - run.since < _QUIET:
@@ -234,6 +235,12 @@ def _warning(
             return FINE
         warning = warning_about(cluster, seen.pods, seen.root.object, run.since)
     return warning if now - run.since >= _REFUSED_FOR else replace(warning, is_final=False)
+
+
+def _has_too_few(run: Run, seen: RunObserved) -> bool:
+    """Whether it has no pods, or not all of a group, which is admitted once it is whole."""
+    group = queueing_of(run)
+    return len(seen.pods) < (group.pods if group.group else 1)
 
 
 def _given_up(found: RunFindings) -> RunFindings:

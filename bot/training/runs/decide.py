@@ -46,9 +46,10 @@ class RunObserved:
 
     `root` is our object; None was confirmed by a live read. `is_taken` means that an object that
     is not ours has its name. `unmanaged` means that the quota engine ignored the root, also
-    confirmed by a live read. `dependents` is None if they were not read. `loss` is which of its
-    nodes and PVCs it lost. `data` is how far the caches are that it reads. `gate` is its state
-    because of the runs that it waits for; None if it may start.
+    confirmed by a live read, and `left_out` that it never manages its pods; both are sentences.
+    `dependents` is None if they were not read. `loss` is which of its nodes and PVCs it lost.
+    `data` is how far the caches are that it reads. `gate` is its state because of the runs that
+    it waits for; None if it may start.
     """
 
     root: Root | None
@@ -56,6 +57,7 @@ class RunObserved:
     pods: tuple[Pod, ...] = ()
     is_taken: bool = False
     unmanaged: str = ""
+    left_out: str = ""
     dependents: tuple[DependentObserved, ...] | None = None
     loss: FailureReason = FINE
     data: using.DataReadiness = using.THERE
@@ -253,6 +255,8 @@ def _removal(run: Run, seen: RunObserved, state: State, now: datetime) -> Prepar
         return Prepare(state.phase, state.reason, state.advice)
     if is_up(run, now):
         return Prepare(RunPhase.EXPIRED, TIME_IS_UP)
+    if seen.left_out:
+        return Prepare(RunPhase.UNMANAGED, seen.left_out)
     if seen.unmanaged and not run.workload and waited(run, now) >= UNMANAGED_AFTER:
         return Prepare(RunPhase.UNMANAGED, seen.unmanaged)
     given_up = _given_up(run, seen, state, now)

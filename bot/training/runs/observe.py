@@ -29,12 +29,15 @@ def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> RunObserve
         return RunObserved(None, pods=pods, is_taken=not is_ours, dependents=dependents)
     pods = _pods(cluster, run, root)
     dependents = _dependents(cluster, run, root)
+    if left_out := runs.left_out(root.object, pods):
+        return RunObserved(root, pods=pods, left_out=left_out, dependents=dependents)
     admission = runs.admission(root.object)
     if admission is not None or run.workload or waited(run, now) < UNMANAGED_AFTER:
         loss = loss_of(cluster, pods)
         return RunObserved(root, admission, pods, dependents=dependents, loss=loss)
     admission = runs.live_admission(root.object)
-    unmanaged = runs.unmanaged(kind_of_run(run).root.resource) if admission is None else ""
+    resource = kind_of_run(run).root.resource
+    unmanaged = runs.unmanaged(resource, root.object) if admission is None else ""
     return RunObserved(root, admission, pods, unmanaged=unmanaged, dependents=dependents)
 
 

@@ -33,7 +33,7 @@ def loss_of(cluster: Cluster, pods: Sequence[Pod]) -> FailureReason:
 def warning_about(
     cluster: Cluster, pods: Sequence[Pod], root: ClusterObject, since: datetime
 ) -> FailureReason:
-    """The newest warning of Kubernetes about pods that do not start, or about their root.
+    """The newest warning of Kubernetes about pods that do not start, or about what creates them.
 
     Pods get no node while a PVC that they mount has no volume. Warnings from before `since` may be
     out of date.
@@ -44,7 +44,7 @@ def warning_about(
         if failed is not None and failed.reason == "ProvisioningFailed":
             return of_provisioning(claim.name, failed)
     last = _newest(cluster, namespace, pods[0].uid if pods else root.uid)
-    if last is None and not pods:
+    if last is None and (not pods or labels.POD_GROUP in root.labels):
         last = _of_children(cluster, root)
     if last is None:
         return FINE
@@ -113,8 +113,12 @@ def _newest(cluster: Cluster, namespace: str, uid: str) -> Event | None:
 
 
 def _of_children(cluster: Cluster, root: ClusterObject) -> Event | None:
-    """The last warning about the Jobs that an operator creates for a root, by their names."""
-    fields = "involvedObject.kind=Job,reason=FailedCreate,type=Warning"
+    """The last warning about what creates pods for a root, by its name.
+
+    That is the Job of an operator, or the ReplicaSet of the workers of a group.
+    """
+    kind = "ReplicaSet" if labels.POD_GROUP in root.labels else "Job"
+    fields = f"involvedObject.kind={kind},reason=FailedCreate,type=Warning"
     events: list[Event] = cluster.list(EVENTS, root.namespace, fields=fields)
     start = f"{root.name}-"
     return _last(event for event in events if event.involved_object.name.startswith(start))

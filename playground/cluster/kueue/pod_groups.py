@@ -42,7 +42,8 @@ def gate_at_creation(
         return
     pod["metadata"]["labels"] = {**labels, MANAGED: "true"}
     pod["metadata"]["finalizers"] = [*(pod["metadata"].get("finalizers") or []), MANAGED]
-    pod["spec"]["schedulingGates"] = [*(pod["spec"].get("schedulingGates") or []), {"name": GATE}]
+    others = [row for row in pod["spec"].get("schedulingGates") or () if row["name"] != GATE]
+    pod["spec"]["schedulingGates"] = [*others, {"name": GATE}]
 
 
 class PodGroups:

@@ -10,7 +10,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import KAI_QUEUES, POD_GROUPS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.types.kai import PodGroup
 from bot.cluster.types.kai import Queue as KaiQueue
-from bot.cluster.types.objects import ClusterObject
+from bot.cluster.types.objects import ClusterObject, Pod
 from bot.errors import ClusterError, ConflictError
 from bot.quotas.engines.admission import AdmissionState
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
@@ -102,12 +102,19 @@ class KaiRuns:
         )
         return (sentence,)
 
-    def unmanaged(self, root: Resource[Any]) -> str:
+    def unmanaged(self, resource: Resource[Any], root: ClusterObject) -> str:
         """The sentence that KAI did not manage a run's object, and what to do about it."""
+        del root
+        kind = resource.kind
         return (
-            f"KAI created no PodGroup for the {root.kind} within 30 s, so the {root.kind} was"
-            " deleted before it could start. A platform admin has to check KAI's podgrouper."
+            f"KAI created no PodGroup for the {kind} within 30 s, so the {kind} was deleted"
+            " before it could start. A platform admin has to check KAI's podgrouper."
         )
+
+    def left_out(self, root: ClusterObject, pods: Sequence[Pod]) -> str:
+        """Nothing: KAI has no groups of pods of several objects."""
+        del root, pods
+        return ""
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
         """Nothing: KAI manages everything that names its scheduler."""

@@ -16,20 +16,19 @@ from bot.cluster.resources import (
     WORKLOADS,
     Resource,
 )
-from bot.cluster.types.objects import ClusterObject, Job, find_condition, has_condition
+from bot.cluster.types.objects import ClusterObject, Job, Pod, find_condition, has_condition
 from bot.cluster.types.queues import Workload
 from bot.errors import ClusterError, ConflictError
 from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Taker
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kueue.conditions import blocked, told_of_checks
 from bot.quotas.engines.kueue.flavors import placement_of
+from bot.quotas.engines.kueue.groups import grouped, grouped_beside, not_gated
 from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.engines.kueue.workloads import KueueItem
-from bot.quotas.engines.manifests import policy_of, started_at_once, templates
+from bot.quotas.engines.manifests import policy_of
 from bot.quotas.engines.priorities import refuse_priority
 
-# So many preemptions do not end a run that is admitted as a group of pods.
-_EVICTIONS = 20
 _HELD = "It is on hold: its Workload was deactivated."
 _REJECTED = "An admission check rejected it, and Kueue gave up on it:"
 _GAVE_UP = {
@@ -110,13 +109,27 @@ class KueueRuns:
         missing = uncovered(demand, queue)
         return [name for name in missing if not name.startswith(self._excluded)]
 
-    def unmanaged(self, root: Resource[Any]) -> str:
-        """The sentence that Kueue did not manage a run's object, and what to do about it."""
+    def unmanaged(self, resource: Resource[Any], root: ClusterObject) -> str:
+        """The sentence that Kueue did not manage a run's object, and what to do about it.
+
+        Nothing for a group: Kueue waits until all its pods exist.
+        """
+        if labels.POD_GROUP in root.labels:
+            return ""
+        kind = resource.kind
         return (
-            f"Kueue did not start to manage the {root.kind} within 30 s, so the {root.kind} was"
-            " deleted before it could start. A platform admin has to enable the integration"
-            f" {root.group}/{root.kind.lower()} in Kueue's configuration."
+            f"Kueue did not start to manage the {kind} within 30 s, so the {kind} was deleted"
+            " before it could start. A platform admin has to enable the integration"
+            f" {resource.group}/{kind.lower()} in Kueue's configuration."
         )
+
+    def left_out(self, root: ClusterObject, pods: Sequence[Pod]) -> str:
+        """The sentence that Kueue does not manage the pods of a run's group.
+
+        Its webhook marks what it manages when a pod is created, so a pod without the mark never
+        becomes part of a group.
+        """
+        return not_gated(pods) if labels.POD_GROUP in root.labels else ""
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:
         """The sentence that Kueue does not manage such objects.
@@ -214,44 +227,6 @@ def queued(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         # Kueue supports this only for Jobs, and rejects it for operators' objects.
         metadata["annotations"] = metadata["annotations"] | {labels.ELASTIC: "true"}
     return manifest | {"metadata": metadata}
-
-
-def grouped(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
-    """A manifest whose pods Kueue admits together with others of their group.
-
-    Kueue manages the pods and not their owner, which therefore starts at once: its pods are gated
-    until all of the group are admitted. The group is over with the pods of this manifest.
-    """
-    made = deepcopy(manifest)
-    started_at_once(made)
-    made["metadata"]["labels"] |= {labels.POD_GROUP: queueing.group}
-    for template in templates(made["spec"]):
-        _join_group(template, queueing)
-        template["metadata"]["annotations"][labels.RETRIABLE_IN_GROUP] = "false"
-    policy = policy_of(made)
-    # Kueue deletes the pods of what it preempts, which their owner counts as a failure.
-    made["metadata"]["annotations"][labels.ATTEMPTS] = str(policy["backoffLimit"])
-    policy["backoffLimit"] = max(policy["backoffLimit"], _EVICTIONS)
-    return made
-
-
-def grouped_beside(manifest: Manifest, queueing: QueueingSpec) -> Manifest:
-    """A manifest of an object whose pods join the group of a run."""
-    made = deepcopy(manifest)
-    for template in templates(made):
-        _join_group(template, queueing)
-        template["spec"].pop("priorityClassName", None)
-    return made
-
-
-def _join_group(template: Manifest, queueing: QueueingSpec) -> None:
-    marks = {labels.QUEUE_NAME: queueing.queue, labels.POD_GROUP: queueing.group}
-    if queueing.priority:
-        marks[labels.PRIORITY_CLASS] = queueing.priority
-    metadata = template.setdefault("metadata", {})
-    metadata["labels"] = {**metadata.get("labels", {}), **marks}
-    count = {labels.POD_GROUP_COUNT: str(queueing.pods)}
-    metadata["annotations"] = {**metadata.get("annotations", {}), **count}
 
 
 def _last(workloads: Sequence[Workload]) -> Workload | None:

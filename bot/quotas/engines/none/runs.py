@@ -63,9 +63,14 @@ class PlainRuns:
         )
         return (sentence,)
 
-    def unmanaged(self, root: Resource[Any]) -> str:
+    def unmanaged(self, resource: Resource[Any], root: ClusterObject) -> str:
         """Nothing: no engine manages it."""
-        del root
+        del resource, root
+        return ""
+
+    def left_out(self, root: ClusterObject, pods: Sequence[Pod]) -> str:
+        """Nothing: no engine manages them."""
+        del root, pods
         return ""
 
     def leaves_alone(self, root: Resource[Any], manifest: Manifest, namespace: str) -> str:

@@ -187,6 +187,11 @@ def test_only_priorities_of_the_cluster_are_taken() -> None:
 def test_nothing_else_is_asked_of_anybody() -> None:
     engine = runs({})
     assert engine.placement(Queue("team-a", ()), "h100") == Placement()
-    assert engine.leaves_alone(JOBS, {}, "team-a") == engine.unmanaged(JOBS) == ""
+    assert (
+        engine.leaves_alone(JOBS, {}, "team-a")
+        == engine.unmanaged(JOBS, ROOT)
+        == engine.left_out(ROOT, ())
+        == ""
+    )
     assert engine.fixed(JOBS, ROOT) == ""
     assert engine.order("team-a") == ()

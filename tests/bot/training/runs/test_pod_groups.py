@@ -12,7 +12,7 @@ from playground.cluster.story import training_job
 from playground.ledger import Fault
 from tests.bot.ground import Outside
 from tests.bot.training.rig import IMAGE, Rig, settings
-from tests.bot.training.runs.test_deployment_runs import CLEARED, MADE, beside, submitted
+from tests.bot.training.runs.test_deployment_runs import CLEARED, MADE, beside, limit, submitted
 
 GROUP = "kueue.x-k8s.io/pod-group-name"
 
@@ -111,7 +111,7 @@ def test_a_stopped_group_leaves_nothing(grouped: Rig, seconds: int) -> None:
     assert beside(grouped) == []
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", [*MADE, *CLEARED])
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
 def test_a_lost_answer_makes_no_group_twice(grouped: Rig, name: str, fault: Fault) -> None:
     grouped.outside.ledger.by_name[name] = [fault]
@@ -121,11 +121,55 @@ def test_a_lost_answer_makes_no_group_twice(grouped: Rig, name: str, fault: Faul
     assert len(workloads(grouped)) == 1
 
 
-def test_pods_that_kueue_leaves_alone_are_removed(grouped: Rig) -> None:
-    kueue = grouped.world.inside.kueue
-    grouped.world.inside.kueue = type(kueue)(frameworks=kueue.frameworks - {"pods"})
+def switch_off(rig: Rig) -> None:
+    """Takes the integration of plain pods from Kueue's configuration."""
+    kueue = rig.world.inside.kueue
+    rig.world.inside.kueue = type(kueue)(frameworks=kueue.frameworks - {"pods"})
+
+
+def placed(rig: Rig) -> list[str]:
+    """The nodes of all pods that the team ever had, as the scheduler says in events."""
+    events = rig.world.list("events", "team-a")
+    return [each["message"] for each in events if each["reason"] == "Scheduled"]
+
+
+def test_pods_that_kueue_leaves_alone_never_start(grouped: Rig) -> None:
+    switch_off(grouped)
+    run_id = submitted(grouped)
+    grouped.pass_time(seconds=10)
+    title, why, *_ = grouped.card(run_id).splitlines()
+    assert title == "❌ lane · Not managed by its quota engine"
+    assert why == (
+        "Kueue does not manage the pods of this run, so it was deleted before any of them could"
+        " start. A platform admin has to enable the integration pod in Kueue's configuration."
+        " Without --form deployment, launcher and workers are one Job, which needs no such"
+        " integration."
+    )
+    assert list(grouped.notes(run_id)) == ["ended"]
+    grouped.pass_time(minutes=2)
+    assert (beside(grouped), placed(grouped)) == ([], [])
+
+
+def test_an_integration_switched_off_later_ends_it(grouped: Rig) -> None:
     grouped.world.behaviours[IMAGE] = Training(never_ends=True)
+    run_id = submitted(grouped)
+    grouped.pass_time(seconds=30)
+    assert grouped.get(run_id).phase == RunPhase.RUNNING
+    switch_off(grouped)
+    worker = next(n for n in beside(grouped) if "-workers-" in n)
+    grouped.world.delete("pods", worker, "team-a")
+    grouped.pass_time(minutes=2)
+    assert (grouped.get(run_id).phase, beside(grouped)) == (RunPhase.UNMANAGED, [])
+    assert len(placed(grouped)) == 2
+
+
+def test_a_group_that_lacks_pods_says_why(grouped: Rig) -> None:
+    limit(grouped, "6")
     run_id = submitted(grouped)
     grouped.pass_time(minutes=2)
     run = grouped.get(run_id)
-    assert (run.phase, beside(grouped)) == (RunPhase.UNMANAGED, [])
+    assert (run.phase, placed(grouped)) == (RunPhase.PENDING, [])
+    assert run.obstacle.startswith("The namespace's ResourceQuota has no capacity for it: ")
+    grouped.stop(run_id)
+    grouped.pass_time(minutes=1)
+    assert (grouped.get(run_id).phase, beside(grouped)) == (RunPhase.STOPPED, [])
