@@ -13,15 +13,17 @@ from bot.training.records.epoch_scaling import epoch_comparison
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
+from bot.training.records.throughput_scaling import throughput_comparison
 from bot.training.submission.presets import presets_card, presets_of
 
 train = Part("train")
 
 
 class By(StrEnum):
-    """What is compared: runs as a whole, or the time of an epoch by number of nodes."""
+    """What is compared: runs as a whole, or throughput or epoch times by number of nodes."""
 
     RUN = "run"
+    NODES = "nodes"
     EPOCH = "epoch"
 
 
@@ -40,24 +42,29 @@ def export(ctx: Context, run: Reference) -> Reply:
 @train.verb(
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
     examples=(
-        "compare lane lane#2", "compare one-gpu three-gpus", "compare wide wide#2 --by epoch",
+        "compare lane lane#2", "compare one-gpu three-gpus", "compare one one#2 two --by nodes",
+        "compare wide wide#2 --by epoch",
     ), team=TEAM, shares=True,
 )  # fmt: skip
 @train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
 @train.option(
     "--by", Choice(*By), default=By.RUN,
-    help="What to compare: whole runs, or the time of an epoch by number of nodes",
+    help="What to compare: whole runs, or throughput or epoch times by number of nodes",
 )  # fmt: skip
 def compare(ctx: Context, runs: tuple[Reference, ...], *, by: str) -> Reply:
-    """A table of the runs, or of epoch times; figures of a live run are shown as unknown."""
+    """A table of the runs, or by number of nodes; figures of a live run are shown as unknown."""
     name, _ = ctx.team()
     found = [ctx.training.runs.find(ctx.session, name, each) for each in runs]
     if by == By.EPOCH:
         example = ctx.format_command("train compare wide wide#2 --by epoch")
         refuse_many(found, example)
         return Reply(card=epoch_comparison(found, example))
-    refuse_few(found, ctx.format_command("train compare lane lane#2"))
+    by_nodes = by == By.NODES
+    example = "train compare one one#2 two --by nodes" if by_nodes else "train compare lane lane#2"
+    refuse_few(found, ctx.format_command(example))
     sides = [Side(run, times_of(ctx.session, run, ctx.now)) for run in found]
+    if by_nodes:
+        return Reply(card=throughput_comparison(sides, ctx.format_command(example)))
     return Reply(card=comparison(sides, ctx.settings.training.prices, ctx.now))
 
 

@@ -76,6 +76,7 @@ async def play(story: Story) -> None:
     await resnet.shows("Succeeded in", "total images/sec 9748.80000")
     await _one_is_stopped(story, alice)
     await _the_guide_is_pasted(story, alice)
+    await _one_node_is_compared(story, alice)
 
 
 async def _wrong_words_are_explained(story: Story, alice: Person) -> None:
@@ -133,3 +134,15 @@ async def _the_guide_is_pasted(story: Story, alice: Person) -> None:
     await ends_well(alice, "#team-a", card, _SHORT)
     for each in GROUPED:
         await story.cluster_has(each, "team-a", _SHORT, count=0)
+
+
+async def _one_node_is_compared(story: Story, alice: Person) -> None:
+    alone = COMMAND.replace("--nodes 2", "--nodes 1")
+    single = await submits(story, alice, "#team-a", "single", alone)
+    await is_admitted(story, single)
+    await ends_well(alice, "#team-a", single, "single")
+    await alice.types("#team-a", "/train compare single resnet --by nodes")
+    await alice.is_told(
+        "Throughput by number of nodes",
+        "resnet reaches 9,748.80 total images/sec on 12 GPUs, 100.0 % of 9,748.80",
+    )

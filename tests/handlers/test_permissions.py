@@ -52,6 +52,7 @@ TABLE = {
     "/train export lane": "omla.... ..D.",
     "/train compare lane old": "omla.... ..D.",
     "/train compare lane old --by epoch": "omla.... ..D.",
+    "/train compare lane old --by nodes": "omla.... ..D.",
     "/train presets": "omla.... ..D.",
     "/dataset add more s3://lake/more/": "omla.... ..D.",
     "/dataset list": "omla.... ..D.",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlmodel import Session, select
 
+from bot.training.logs.results import Reading, read_log
 from bot.training.tables import Run, RunPhase
 from tests.handlers.command_client import ALICE, BOB, DAN, TEAM_A, TEAM_B, CommandClient
 
@@ -51,6 +52,53 @@ def test_three_gpus_are_compared_with_one(client: CommandClient) -> None:
         (
             "Speed-up and efficiency are relative to `one`: how many times faster a run is, and"
             " that divided by how many times the GPUs."
+        ),
+        "  [Share]",
+    ]
+
+
+# As the guide to synchronous training prints it.
+LINE = "Total images/sec = 12881.33875"
+
+
+def measured(client: CommandClient, name: str, nodes: int, line: str) -> None:
+    """A run that succeeded on so many nodes of eight GPUs, with a line of its log."""
+    ran(client, name, 8, minutes=6)
+
+    def work(session: Session) -> None:
+        run = session.exec(select(Run).where(Run.name == name)).one()
+        run.spec = {**run.spec, "kind": "sync", "nodes": nodes}
+        run.results = read_log([line], (), Reading()).results
+
+    client.application.database.transaction(work)
+
+
+def test_the_throughput_of_the_guide_is_everywhere(client: CommandClient) -> None:
+    measured(client, "one", 1, "Total images/sec = 6500.0")
+    measured(client, "two", 2, LINE)
+    shown = client.says(ALICE, TEAM_A, "/train show two")
+    assert "Results    total images/sec 12881.33875" in shown
+    text = client.says(ALICE, TEAM_A, "/train export two").partition("\n")[2]
+    assert json.loads(text)["metrics"] == {"total images/sec": "12881.33875"}
+    told = (
+        "`two` reaches 12,881.34 total images/sec on 16 GPUs, 99.1 % of 13,000.00, `one` (8 GPUs)"
+        " scaled to as many."
+    )
+    whole = client.says(ALICE, TEAM_A, "/train compare one two").splitlines()
+    assert (whole[1], "12881.33875 total images/sec" in whole[4]) == (told, True)
+    assert client.says(ALICE, TEAM_A, "/train compare one two --by nodes").splitlines() == [
+        "Throughput by number of nodes",
+        told,
+        (
+            "  Throughput by number of nodes, in total images/sec. 1 node: measured 6,500, ideal"
+            " 6,500; 2 nodes: measured 12,881, ideal 13,000."
+        ),
+        "  Nodes  GPUs  Throughput  Per node  Ideal      Of ideal  Runs",
+        "  1      8     6,500.00    6,500.00  6,500.00   100.0 %   one",
+        "  2      16    12,881.34   6,440.67  13,000.00  99.1 %    two",
+        (
+            "Throughput is total images/sec of a run, as its log reports it. Ideal is perfect"
+            " scaling from 1 node: twice the throughput on twice the nodes."
         ),
         "  [Share]",
     ]
@@ -109,6 +157,13 @@ def test_epochs_are_compared_by_nodes(client: CommandClient) -> None:
                     "Its log needs a line such as `Epoch 3/10` for each epoch, and two or more"
                     " epochs on the same number of nodes: the first one is not timed."
                 ),
+            ],
+        ),
+        (
+            "/train compare one --by nodes",
+            [
+                "A comparison needs at least two runs.",
+                "Name two or more runs, for example `/train compare one one#2 two --by nodes`.",
             ],
         ),
         (

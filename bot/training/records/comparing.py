@@ -88,16 +88,16 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
         plain(": how many times faster a run is, and that divided by how many times the GPUs."),
     )  # fmt: skip
     names = " and ".join(side.run.reference for side in sides)
-    lines = tuple(_scaling_lines(sides))
+    lines = tuple(scaling_lines(sides))
     return Card(f"{names} side by side", lines=lines, table=Table(header, rows), footer=(against,))
 
 
-def _scaling_lines(sides: Sequence[Side]) -> Iterator[Markup]:
+def scaling_lines(sides: Sequence[Side]) -> Iterator[Markup]:
     """For each larger run, its throughput as a share of what the smallest runs reach per GPU.
 
     That is how benchmarks compare one run on many nodes with as many runs on one node each.
     """
-    rated = [(side, rate) for side in sides if (rate := _rate(side.run)) is not None]
+    rated = [(side, rate) for side in sides if (rate := rate_of(side.run)) is not None]
     sizes = [gpus_of(spec_of(side.run)) for side, _ in rated]
     if not rated or len({(side.sort, rate.name) for side, rate in rated}) > 1 or not min(sizes):
         return
@@ -115,7 +115,7 @@ def _scaling_lines(sides: Sequence[Side]) -> Iterator[Markup]:
 
 
 def _ideal(
-    small: Sequence[tuple[Side, "_Rate"]], each: Decimal, size: Decimal, ideal: Decimal
+    small: Sequence[tuple[Side, "Rate"]], each: Decimal, size: Decimal, ideal: Decimal
 ) -> Iterator[Markup | str]:
     """What the throughput is compared with: small runs together, or scaled up to as many GPUs."""
     yield f"{ideal:,.2f}, "
@@ -158,14 +158,14 @@ def _efficiency(side: Side, first: Side, speed_up: Decimal | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Rate:
+class Rate:
     """A throughput, and what its log calls it."""
 
     name: str
     value: Decimal
 
 
-def _rate(run: Run) -> _Rate | None:
+def rate_of(run: Run) -> Rate | None:
     """The throughput of a run that has succeeded, as a number; None if its log has none."""
     name = _rate_name(run)
     if name is None or run.phase != RunPhase.SUCCEEDED:
@@ -174,7 +174,7 @@ def _rate(run: Run) -> _Rate | None:
         value = Decimal(run.results[name].replace(",", ""))
     except InvalidOperation:
         return None
-    return _Rate(name, value) if value.is_finite() else None
+    return Rate(name, value) if value.is_finite() else None
 
 
 def _rate_name(run: Run) -> str | None:

@@ -45,13 +45,14 @@ def epoch_comparison(runs: Sequence[Run], example: str) -> Card:
     known = [run for run in runs if timed[run.reference]]
     unknown = [run.reference for run in runs if not timed[run.reference]]
     if not known:
-        raise NotFoundError(f"{_listed(unknown)} {_has(unknown)} no epoch times.", _PRINT)
+        raise NotFoundError(f"{listed(unknown)} {_has(unknown)} no epoch times.", _PRINT)
     _refuse_mixed(known)
     sizes = _sizes(timed)
     if len(sizes) == 1:
         raise ConflictError(
-            f"Epochs were timed on {_nodes(sizes[0].nodes)} only: {_seconds(sizes[0].seconds)} each"
-            f" ({sizes[0].timed.epochs} of {_listed(sizes[0].runs)}).",
+            f"Epochs were timed on {nodes_words(sizes[0].nodes)} only:"
+            f" {_seconds(sizes[0].seconds)} each"
+            f" ({sizes[0].timed.epochs} of {listed(sizes[0].runs)}).",
             f"Name a run on another number of nodes too, for example `{example}`; an elastic run"
             " may change its own while it runs.",
         )
@@ -62,8 +63,8 @@ def _card(sizes: Sequence[Size], gpus: Decimal, unknown: Sequence[str]) -> Card:
     smallest = sizes[0]
     rows = tuple(_row(size, smallest, gpus) for size in sizes)
     footer = (
-        f"Ideal is perfect scaling from {_nodes(smallest.nodes)}: half the time on twice the nodes."
-        " Speed-up and efficiency compare with the same."
+        f"Ideal is perfect scaling from {nodes_words(smallest.nodes)}: half the time on twice"
+        " the nodes. Speed-up and efficiency compare with the same."
         " An epoch counts if it ran on the same number of nodes from beginning to end; the first"
         " one never does. The bot reads the log every 30 s at best, so the end of an epoch is known"
         " within 30 s."
@@ -81,7 +82,7 @@ def _notes(sizes: Sequence[Size], unknown: Sequence[str]) -> Iterator[Markup]:
     for size in sizes:
         if size.timed.seconds < _ROUGH_SECONDS:
             lasted = f"{size.timed.seconds:.0f} s"
-            yield plain(f"On {_nodes(size.nodes)} only {lasted} were timed: a rough figure.")
+            yield plain(f"On {nodes_words(size.nodes)} only {lasted} were timed: a rough figure.")
     for name in unknown:
         yield join(code(name), f" has no epoch times. {_PRINT}")
 
@@ -103,7 +104,7 @@ def _row(size: Size, smallest: Size, gpus: Decimal) -> tuple[str, ...]:
 def _chart(sizes: Sequence[Size]) -> Bars:
     return Bars(
         title="Epoch time by number of nodes",
-        labels=tuple(_nodes(size.nodes) for size in sizes),
+        labels=tuple(nodes_words(size.nodes) for size in sizes),
         series=(
             Series("measured", tuple(size.seconds for size in sizes)),
             Series("ideal", tuple(size.ideal(sizes[0]) for size in sizes)),
@@ -127,16 +128,17 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
     """UsageError if nodes of one run have other GPUs than those of another."""
     first, *others = runs
     for run in others:
-        if _gpus(run) != _gpus(first):
+        if gpus_words(run) != gpus_words(first):
             raise UsageError(
-                f"A node of {first.reference} has {_gpus(first)}, a node of {run.reference}"
-                f" {_gpus(run)}.",
+                f"A node of {first.reference} has {gpus_words(first)}, a node of {run.reference}"
+                f" {gpus_words(run)}.",
                 "Epochs are compared by nodes that have the same GPUs; without `--by epoch` runs"
                 " are compared by their GPUs.",
             )
 
 
-def _gpus(run: Run) -> str:
+def gpus_words(run: Run) -> str:
+    """The GPUs of one node of a run: how many, and which."""
     spec = spec_of(run)
     sort = run.flavor or spec.gpu_type or ""
     return " ".join(filter(None, (f"{spec.gpus.normalize():f}", sort, "GPUs")))
@@ -146,7 +148,8 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:,.1f} s"
 
 
-def _nodes(count: int) -> str:
+def nodes_words(count: int) -> str:
+    """A number of nodes: `1 node`, `3 nodes`."""
     return f"{count} node{'' if count == 1 else 's'}"
 
 
@@ -154,6 +157,7 @@ def _has(names: Sequence[str]) -> str:
     return "has" if len(names) == 1 else "have"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names as part of a sentence: `one, two and three`."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
