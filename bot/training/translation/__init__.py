@@ -8,6 +8,7 @@ from bot.slack.grammar.foreign import Translation, without_prompt
 from bot.slack.markup import FormatCommand
 from bot.training.translation.kubectl import from_kubectl
 from bot.training.translation.runai import from_runai
+from bot.training.translation.volumes import refuse_docker, refuse_folders
 
 # Hints name our commands as they are typed after a mention of the bot.
 _OURS = re.compile(r"`(train [^`]+)`")
@@ -31,7 +32,10 @@ def _translated(words: Sequence[str], text: str) -> Translation | None:
     plain = without_prompt(words)
     after_submit = without_prompt(plain[1:]) if plain[:1] == ["submit"] else ()
     for each in filter(None, (plain, after_submit)):
+        refuse_docker(each)
         found = from_runai(each) or from_kubectl(each, text)
         if found is not None:
             return found
+    if after_submit:
+        refuse_folders(plain)
     return None

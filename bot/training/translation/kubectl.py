@@ -9,6 +9,7 @@ import yaml
 
 from bot.errors import UsageError
 from bot.slack.grammar.foreign import Translation
+from bot.slack.grammar.parameters import RunName
 from bot.training.translation.job import from_job
 
 PROGRAM = "kubectl"
@@ -20,6 +21,12 @@ _HINTS = {
     "delete": "`train stop NAME` stops a run. Workers are deleted with their run.",
     "exec": "`train open NAME` shows how to open a shell in a session.",
 }
+_FLAGS = frozenset({"-f", "-i", "-t", "-it", "-ti", "-p"})
+_SORTS = frozenset({"job", "jobs", "pod", "pods", "deployment", "deployments", "deploy"})
+# What controllers put behind the names of Jobs and ReplicaSets for those of their pods.
+_OF_POD = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+_OF_WORKERS = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{8,10}$")
+_NAME = RunName.rule
 _SUBMIT = "Paste its manifest to submit it here, from `apiVersion:` on."
 _ENDS = re.compile(r"\s*(?:[A-Z_]{2,}|\$ .*|kubectl .*|`{3}.*)")
 _LONGEST, _DEEPEST = 20_000, 50
@@ -38,8 +45,21 @@ def from_kubectl(words: Sequence[str], text: str) -> Translation | None:
         return _run_of([each for part in _manifests(text) for each in _documents(part)])
     if not is_command:
         return None
-    hint = _HINTS.get(words[1], _SUBMIT)
+    hint = _HINTS.get(words[1], _SUBMIT).replace("NAME", _named(words[2:]))
     raise UsageError("kubectl is not available here.", hint)
+
+
+def _named(words: Sequence[str]) -> str:
+    """The name of the run whose Job or pod a command is about; NAME if it is about others."""
+    plain = [each for each in words if each not in _FLAGS and not each.startswith("--")]
+    first, second, *_ = [*plain, "", ""]
+    sort, name = (first, second) if first in _SORTS else ("pod", first)
+    if "/" in name:
+        sort, _, name = name.partition("/")
+    if sort in {"pod", "pods"}:
+        name = _OF_POD.sub("", name)
+    is_run = sort in _SORTS and not sort.startswith("deploy") and not _OF_WORKERS.search(name)
+    return name if is_run and _NAME.fullmatch(name) else "NAME"
 
 
 def _manifests(text: str) -> Iterator[str]:

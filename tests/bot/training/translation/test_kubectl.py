@@ -337,6 +337,39 @@ def test_a_plain_job_becomes_a_draft() -> None:
                 " with their run."
             ),
         ),
+        (
+            "kubectl delete job netapp-tensorflow-multi-imagenet-master",
+            (
+                "kubectl is not available here. `/train stop"
+                " netapp-tensorflow-multi-imagenet-master` stops a run. Workers are"
+                " deleted with their run."
+            ),
+        ),
+        (
+            "$ kubectl logs -f netapp-tensorflow-multi-imagenet-master-ppwwj",
+            (
+                "kubectl is not available here. `/train logs"
+                " netapp-tensorflow-multi-imagenet-master` shows the log of a run."
+            ),
+        ),
+        (
+            "kubectl logs netapp-tensorflow-multi-imagenet-worker-654fc7f486-v6725",
+            "kubectl is not available here. `/train logs NAME` shows the log of a run.",
+        ),
+        (
+            "kubectl describe pod/lane-ppwwj",
+            (
+                "kubectl is not available here. `/train show lane` shows a run, and"
+                " `/train why lane` what it waits for."
+            ),
+        ),
+        (
+            "kubectl get pods -o wide",
+            (
+                "kubectl is not available here. `/train list` lists runs, and `/train show NAME`"
+                " shows one."
+            ),
+        ),
     ],
 )
 def test_other_pastes_say_what_to_use(text: str, said: str) -> None:
