@@ -16,6 +16,8 @@ from bot.training.kinds.pods.launchers import (
 from bot.training.spec import RunSpec
 
 _USES_HOSTS = re.compile(r"\$\{?QUARTERMASTER_HOST(?:S|FILE)\b\}?|\bQUARTERMASTER_HOST")
+_ADDRESS = r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+_ADDRESSES = re.compile(rf"{_ADDRESS}(?:,{_ADDRESS})+(?![.:\d])")
 # Rank by slot, and no core binding: the cores of a container are not the node's.
 _MPIRUN = ("mpirun", "--allow-run-as-root", "-bind-to", "none", "-map-by", "slot")
 _ELASTIC = "`--kind elastic`, for example `--kind elastic --nodes 2 -- torchrun train.py`"
@@ -54,12 +56,28 @@ def refuse_launcher(spec: RunSpec) -> None:
             f"Use {_ELASTIC}. Or choose one: `--launcher mpirun --processes 1` starts it"
             " once on each node, `--launcher none` once in all.",
         )
+    _refuse_addresses(spec)
     found = next(filter(None, map(_USES_HOSTS.search, spec.command)), None)
     if found is not None and not _text_of(spec.command):
         raise UsageError(
             f"`{found[0]}` is expanded only by a shell, and this command starts none.",
             "Run it in a shell: `-- sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'`.",
         )
+
+
+def _refuse_addresses(spec: RunSpec) -> None:
+    """UsageError where the command has the addresses of as many nodes as the run will get."""
+    told = next(filter(None, map(_ADDRESSES.search, spec.command)), None)
+    if told is None or told[0].count(",") + 1 != spec.nodes:
+        return
+    text = _text_of(spec.command) or " ".join(spec.command)
+    text = f"python run.py --nodes={told[0]}" if "'" in text else text
+    raise UsageError(
+        f"`{told[0]}` are the addresses of {spec.nodes} nodes, but a run gets its nodes when it"
+        " starts.",
+        f"Write `-- sh -c '{text.replace(told[0], '$QUARTERMASTER_HOSTS')}'`. If they are other"
+        " servers, pass them in a variable: `--env SERVERS=...`.",
+    )
 
 
 def _starts_ranks(spec: RunSpec) -> frozenset[str]:

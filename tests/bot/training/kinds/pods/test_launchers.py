@@ -186,6 +186,23 @@ def test_hosts_outside_of_a_shell_are_refused(kind: str, form: str) -> None:
     assert refused(kind, form, "sh -c 'python run.py --nodes=$QUARTERMASTER_HOSTS'") == ("", "")
 
 
+@pytest.mark.parametrize(("kind", "form"), FOR_MPIRUN)
+def test_addresses_of_nodes_are_refused(kind: str, form: str) -> None:
+    told = "10.61.218.152,10.61.218.154"
+    said = (
+        f"`{told}` are the addresses of 2 nodes, but a run gets its nodes when it starts.",
+        (
+            "Write `-- sh -c 'python run.py --port=22122 --nodes=$QUARTERMASTER_HOSTS'`. If they"
+            " are other servers, pass them in a variable: `--env SERVERS=...`."
+        ),
+    )
+    plain = f"python run.py --port=22122 --nodes={told}"
+    assert refused(kind, form, plain) == said
+    assert refused(kind, form, f"sh -c '{plain}'") == said
+    assert refused(kind, form, f"{plain},10.61.218.156") == ("", "")
+    assert refused(kind, form, "mpirun -H 10.61.218.152:1,10.61.218.154:1 a.out") == ("", "")
+
+
 @pytest.mark.parametrize(
     ("launcher", "command", "begins"),
     [
