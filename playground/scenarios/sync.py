@@ -100,6 +100,7 @@ async def _wrong_words_are_explained(story: Story, alice: Person) -> None:
 
 
 async def _one_is_stopped(story: Story, alice: Person) -> None:
+    story.trains("ghcr.io/acme/resnet", never_ends=True)
     again = await submits(story, alice, "#team-a", "again", COMMAND)
     await is_admitted(story, again)
     await again.shows("Running for")
@@ -115,6 +116,7 @@ async def _one_is_stopped(story: Story, alice: Person) -> None:
 
 async def _the_guide_is_pasted(story: Story, alice: Person) -> None:
     """Its launcher is a Job and its worker a Deployment; Kueue admits their pods as one group."""
+    story.trains("ghcr.io/acme/resnet", seconds_per_epoch=60)
     await alice.types("#team-a", f"/train {_WORKER}{_MASTER}")
     shown = await alice.is_told(
         "This is a command of kubectl.",
@@ -128,9 +130,9 @@ async def _the_guide_is_pasted(story: Story, alice: Person) -> None:
     await alice.is_told(f"Submitted run {_SHORT} with 2 nodes, each with 6 GPUs")
     card = await story.card("#team-a", _SHORT)
     await is_admitted(story, card)
-    await card.shows("Running for", "GPUs: 12 (6 on each of 2 nodes)", "Nodes: gpu-1, gpu-2")
     for each in GROUPED:
         await story.cluster_has(each, "team-a", _SHORT, count=1)
+    await card.shows("GPUs: 12 (6 on each of 2 nodes)", "Nodes: gpu-1, gpu-2")
     await ends_well(alice, "#team-a", card, _SHORT)
     for each in GROUPED:
         await story.cluster_has(each, "team-a", _SHORT, count=0)
