@@ -5,7 +5,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from bot.database.database import Database
-from bot.database.priority import LONGEST_WAIT_SECONDS, ForegroundGate
+from bot.database.priority import LINGER_SECONDS, LONGEST_WAIT_SECONDS, ForegroundGate
 from bot.reconcile.due import wake
 from tests.bot.reconcile.test_due import NOW
 
@@ -55,9 +55,15 @@ def test_background_work_waits_for_the_last_request() -> None:
     work.result(LONG_SECONDS)
 
 
+def test_background_work_leaves_room_for_the_next() -> None:
+    gate = ForegroundGate()
+    with gate.foreground():
+        ended = time.monotonic()
+    gate.yield_to_foreground()
+    assert LINGER_SECONDS <= time.monotonic() - ended < LONGEST_WAIT_SECONDS
+
+
 def test_without_requests_nothing_waits() -> None:
     gate, began = ForegroundGate(), time.monotonic()
-    with gate.foreground():
-        pass
     gate.yield_to_foreground()
     assert time.monotonic() - began < LONGEST_WAIT_SECONDS
