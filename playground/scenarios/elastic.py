@@ -38,7 +38,7 @@ async def play(story: Story) -> None:
     )
     await ends_well(alice, "#team-a", wide, "wide")
     await alice.types("#team-a", "/train compare wide --by epoch")
-    await alice.is_told("Epoch times by number of nodes", "Ideal is the epoch on 1 node")
+    await alice.is_told("Epoch times by number of nodes", "Ideal is perfect scaling from 1 node")
 
 
 async def _wrong_words_are_explained(alice: Person) -> None:

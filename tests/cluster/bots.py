@@ -69,7 +69,10 @@ class RealTime(Pace):
     async def pass_until(self, moment: datetime) -> None:
         while self.clock.now() < moment:
             await self.rest(_PAUSE_LOOKS)
-            await self.clock.move_to(min([moment, *await self._dues(), *self._ends()]) + _TICK)
+            dues = await self._dues()
+            if dues is None:  # it began something after the last look
+                continue
+            await self.clock.move_to(min([moment, *dues, *self._ends()]) + _TICK)
         await self.rest()
 
     @override
@@ -81,7 +84,7 @@ class RealTime(Pace):
 
     async def _leap(self, latest: datetime) -> None:
         if await self._is_still(STILL_LOOKS):
-            upcoming = self._ends() or await self._dues()
+            upcoming = self._ends() or await self._dues() or []
             if upcoming and min(upcoming) < latest:
                 await self.clock.move_to(min(upcoming) + _TICK)
 
@@ -90,9 +93,11 @@ class RealTime(Pace):
         end = self.lives.next_end()
         return [] if end is None else [end]
 
-    async def _dues(self) -> list[datetime]:
-        """When the bot acts next."""
-        pulses = await self._quiet_pulses() or ()
+    async def _dues(self) -> list[datetime] | None:
+        """When the bot acts next; None if it is not quiet."""
+        pulses = await self._quiet_pulses()
+        if pulses is None:
+            return None
         return [pulse.next_due for pulse in pulses if pulse.next_due is not None]
 
     async def _is_still(self, looks: int) -> bool:
