@@ -1,5 +1,7 @@
 """/pvc: a team's PVCs, what mounts them, their snapshots and their cost; resize, delete."""
 
+from dataclasses import replace
+
 from bot.commands.context import Context
 from bot.people.access import Right
 from bot.slack.card import Reply
@@ -10,9 +12,10 @@ from bot.snapshots.claims.card import claim_card, claims_card
 from bot.snapshots.claims.found import ClaimRun
 from bot.snapshots.deletions import card as deleting
 from bot.snapshots.deletions import service as deletions
+from bot.snapshots.deletions.unused import ASK, LastRun, UnusedClaims, unused_card
 from bot.snapshots.resizes.card import GO, WITHDRAW, question
 from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
-from bot.training.records.mounting import ClaimPlace, runs_mounting
+from bot.training.records.mounting import ClaimPlace, last_mounting, runs_mounting
 from handlers.snapshot.snapshots import ClaimName
 
 pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; resize and delete them")
@@ -65,6 +68,38 @@ def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
         (join("Asking Azure for the level of ", code(claim), "…"),),
         later=lambda: Reply(card=claim_card(claims.with_level(found, team))),
     )
+
+
+@pvc.verb(
+    "unused",
+    "The team's PVCs that nothing needs, and what they cost",
+    right=Right.PVC_READ,
+    examples=("unused",),
+    team=TEAM,
+    cluster=CLUSTER,
+)
+def unused(ctx: Context, cluster: str | None) -> Reply:
+    """A table, the most expensive first; levels follow when Azure has answered."""
+    name, team = ctx.team(cluster)
+    claims = ctx.snapshots.claims
+    found = claims.listing(name, team, cluster)
+    found = replace(found, rows=ctx.snapshots.deletions.unused(ctx.session, found.rows))
+    places = [ClaimPlace(each.cluster, team.namespace, each.claim.name) for each in found.rows]
+    last = {
+        (place.cluster, place.name): LastRun(run.reference, run.ended_at)
+        for place, run in last_mounting(ctx.session, name, places).items()
+        if run.ended_at is not None
+    }
+    shown = UnusedClaims(found, last, ctx.caller.may(Right.PVC_DELETE))
+    now, format_command = ctx.now, ctx.format_command
+    if not claims.may_be_on_anf(found.rows):
+        return Reply(card=unused_card(shown, now, format_command))
+
+    def with_levels() -> Reply:
+        priced = replace(shown, found=claims.with_levels(found, team))
+        return Reply(card=unused_card(priced, now, format_command))
+
+    return Reply((plain(f"Asking Azure for the levels of {name}'s PVCs…"),), later=with_levels)
 
 
 @pvc.verb(
@@ -136,11 +171,21 @@ def delete(ctx: Context, claim: str, cluster: str | None, *, saves: bool) -> Rep
     return deleting.question(asked, found)
 
 
-def _of_doomed(_ctx: Context, value: str) -> str:
+def _of_asked_deletion(_ctx: Context, value: str) -> str:
     return deletions.read(value).team
 
 
-@pvc.button(deleting.GO, right=Right.PVC_DELETE, team=_of_doomed, once=True)
+@pvc.button(ASK, right=Right.PVC_DELETE, team=_of_asked_deletion, repeats=True)
+def click_ask_delete(ctx: Context, value: str) -> Reply:
+    """Answers with what is lost, and a button, as `/pvc delete` does."""
+    asked = deletions.read(value)
+    name, team = ctx.team(asked.cluster)
+    found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
+    ctx.snapshots.deletions.check(ctx.session, ctx.caller, asked, found, ctx.now)
+    return deleting.question(asked, found)
+
+
+@pvc.button(deleting.GO, right=Right.PVC_DELETE, team=_of_asked_deletion, once=True)
 def click_delete(ctx: Context, value: str) -> Reply:
     """Begins the deletion; its card in the channel shows the progress."""
     asked = deletions.read(value)

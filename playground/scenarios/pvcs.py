@@ -109,6 +109,9 @@ async def _grows(story: Story, alice: Person) -> None:
 
 async def _is_deleted(story: Story, alice: Person, erin: Person) -> None:
     """A lead deletes what nothing needs, after a snapshot of it."""
+    await erin.types("#team-a", "/pvc unused")
+    await erin.is_told("Asking Azure for the levels of team-a's PVCs…")
+    await erin.is_told("Unused PVCs of team-a", "monday | 2 TiB")
     await erin.types("#team-a", "/pvc delete other")
     await erin.is_told("There is no PVC other in namespace team-a.")
     words = "delete monday --snapshot-first"

@@ -137,6 +137,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
     do(_age)
     made = do(_rows)
     own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
+    own["pvc.delete-ask"] = own["pvc.delete"]
     return do(_values) | made | _OF_NO_TEAM | own
 
 

@@ -74,12 +74,9 @@ def claim_card(found: ClaimDetails) -> Card:
 
 
 def _remarks(found: TeamClaims, format_command: FormatCommand) -> Iterator[Markup]:
-    known = [each.cost for each in found.rows if each.cost is not None]
     if not found.rows and not found.unread:
         yield plain(f"{found.team} has no PVCs.")
-    if known:
-        rest = "" if len(known) == len(found.rows) else ", for PVCs with a known price"
-        yield plain(f"Total: {money(sum(known))} a month{rest}.")
+    yield from total_cost(found.rows)
     if len(found.rows) > _MOST_ROWS:
         yield plain(f"{len(found.rows) - _MOST_ROWS} more PVCs are not shown.")
     if found.others:
@@ -89,6 +86,19 @@ def _remarks(found: TeamClaims, format_command: FormatCommand) -> Iterator[Marku
         names = _some(found.others)
         yield join(plain(f"{some} not the team's own, but of datasets or other teams: {names}. "),
                    usage, " shows the caches of datasets.")  # fmt: skip
+    yield from reading_remarks(found)
+
+
+def total_cost(rows: Sequence[ClaimSummary]) -> Iterator[Markup]:
+    """A line with what PVCs cost a month together, if any has a known price."""
+    known = [each.cost for each in rows if each.cost is not None]
+    if known:
+        rest = "" if len(known) == len(rows) else ", for PVCs with a known price"
+        yield plain(f"Total: {money(sum(known))} a month{rest}.")
+
+
+def reading_remarks(found: TeamClaims) -> Iterator[Markup]:
+    """Lines about what could not be read, so that an answer is incomplete or outdated."""
     for name in found.unread:
         yield plain(f"Cluster {name} has not been read yet, so its PVCs are missing here.")
     for name, trouble in found.troubles:

@@ -1,6 +1,6 @@
 """Requests deletions of PVCs. Only checks and writes rows; the controller does the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
@@ -86,11 +86,14 @@ class DeletionService:
                 f"PVC {asked.claim} is already being deleted.",
                 f"`/pvc show {asked.claim}` tells what it waits for.",
             )
-        place = ClaimPlace(found.cluster, claim.namespace, claim.name)
-        _refuse_another(session, place)
-        pods = [f"Pod {each.pod}" + (f" of run {each.run}" if each.run else "") + " mounts it."
-                for each in found.users]  # fmt: skip
-        needs = list(dict.fromkeys([*pods, *needing(session, place, self._runs)]))
+        place = _place_of(found)
+        other = _live_deletion(session, place)
+        if other is not None:
+            raise ConflictError(
+                f"<@{other.person}> already requested to delete PVC {place.name}.",
+                f"Its card in <#{other.channel}> shows the progress.",
+            )
+        needs = self._needs(session, found)
         if needs:
             more = len(needs) - _MOST_NAMED
             rest = f" And {more} more." if more > 0 else ""
@@ -100,6 +103,17 @@ class DeletionService:
             )
         if asked.saves:
             self._snapshots.foresee(session, caller, _snapshot_of(asked), now)
+
+    def unused(self, session: Session, rows: Iterable[ClaimSummary]) -> tuple[ClaimSummary, ...]:
+        """Those of the PVCs that nothing needs, and that are not being deleted."""
+        return tuple(
+            each
+            for each in rows
+            if each.claim.metadata.deletion_timestamp is None
+            and not each.users
+            and _live_deletion(session, _place_of(each)) is None
+            and not self._needs(session, each)
+        )
 
     def begin(
         self,
@@ -148,6 +162,12 @@ class DeletionService:
         record(session, actor, "pvc.cancel", (DELETION, row.id), facts, at=now)
         finish(session, row, DeletionPhase.CANCELLED, now)
 
+    def _needs(self, session: Session, found: ClaimSummary) -> list[str]:
+        """What needs the PVC, as sentences."""
+        pods = [f"Pod {each.pod}" + (f" of run {each.run}" if each.run else "") + " mounts it."
+                for each in found.users]  # fmt: skip
+        return list(dict.fromkeys([*pods, *needing(session, _place_of(found), self._runs)]))
+
     def _save(
         self,
         session: Session,
@@ -193,8 +213,12 @@ def _row(caller: Caller, asked: DeletionRequest, found: ClaimSummary, now: datet
     )
 
 
-def _refuse_another(session: Session, place: ClaimPlace) -> None:
-    other = session.exec(
+def _place_of(found: ClaimSummary) -> ClaimPlace:
+    return ClaimPlace(found.cluster, found.claim.namespace, found.claim.name)
+
+
+def _live_deletion(session: Session, place: ClaimPlace) -> Deletion | None:
+    return session.exec(
         select(Deletion).where(
             col(Deletion.cluster) == place.cluster,
             col(Deletion.namespace) == place.namespace,
@@ -202,8 +226,3 @@ def _refuse_another(session: Session, place: ClaimPlace) -> None:
             col(Deletion.ended_at).is_(None),
         )
     ).first()
-    if other is not None:
-        raise ConflictError(
-            f"<@{other.person}> already requested to delete PVC {place.name}.",
-            f"Its card in <#{other.channel}> shows the progress.",
-        )

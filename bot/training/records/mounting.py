@@ -1,7 +1,7 @@
 """Finds the runs of a team that mount a PVC: those that wait or run, and those that ended last."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,6 +52,22 @@ def runs_mounting(
         for run, is_read_only in found
         if is_read_only is not None
     ]
+
+
+def last_mounting(
+    session: Session, team: str, places: Collection[ClaimPlace]
+) -> dict[ClaimPlace, Run]:
+    """The run that ended last of those that mounted each PVC; PVCs without one are left out.
+
+    Only the 100 runs of the team that ended last are searched.
+    """
+    over = select(Run).where(col(Run.team) == team, col(Run.ended_at).is_not(None))
+    found: dict[ClaimPlace, Run] = {}
+    for run in session.exec(over.order_by(col(Run.ended_at).desc()).limit(_SEARCHED)):
+        for place in places:
+            if place not in found and _is_read_only(run, place) is not None:
+                found[place] = run
+    return found
 
 
 def runs_needing(session: Session, cluster: str, namespace: str, name: str) -> list[str]:
