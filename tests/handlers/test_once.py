@@ -40,6 +40,7 @@ WITHOUT_EFFECT = {
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
+    "[pvc.delete-ask]",
     "[train.link]",
 }
 # Each person's own: two people are two effects.
