@@ -9,13 +9,14 @@ from bot.slack.grammar.container_parameters import MemoryQuantity
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
-from bot.snapshots.claims.found import ClaimRun
+from bot.snapshots.claims.found import ClaimRun, ClaimSummary
 from bot.snapshots.deletions import card as deleting
 from bot.snapshots.deletions import service as deletions
 from bot.snapshots.deletions.unused import ASK, LastRun, UnusedClaims, unused_card
 from bot.snapshots.resizes.card import GO, WITHDRAW, question
 from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
-from bot.training.records.mounting import ClaimPlace, last_mounting, runs_mounting
+from bot.training.records.mounting import last_mounting, runs_mounting
+from bot.volumes.records import ClaimPlace
 from handlers.snapshot.snapshots import ClaimName
 
 pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; resize and delete them")
@@ -167,6 +168,12 @@ def delete(ctx: Context, claim: str, cluster: str | None, *, saves: bool) -> Rep
     asked = deletions.DeletionRequest(
         team=name, cluster=found.cluster, claim=claim, uid=found.claim.uid, saves=saves
     )
+    return _deletion_question(ctx, asked, found)
+
+
+def _deletion_question(
+    ctx: Context, asked: deletions.DeletionRequest, found: ClaimSummary
+) -> Reply:
     ctx.snapshots.deletions.check(ctx.session, ctx.caller, asked, found, ctx.now)
     return deleting.question(asked, found)
 
@@ -181,8 +188,7 @@ def click_ask_delete(ctx: Context, value: str) -> Reply:
     asked = deletions.read(value)
     name, team = ctx.team(asked.cluster)
     found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
-    ctx.snapshots.deletions.check(ctx.session, ctx.caller, asked, found, ctx.now)
-    return deleting.question(asked, found)
+    return _deletion_question(ctx, asked, found)
 
 
 @pvc.button(deleting.GO, right=Right.PVC_DELETE, team=_of_asked_deletion, once=True)

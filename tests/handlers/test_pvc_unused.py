@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlmodel import Session, select
 
 from bot.cluster.resources import PVCS
@@ -40,6 +41,23 @@ def end(client: CommandClient, name: str) -> None:
     client.application.database.transaction(work)
 
 
+def read_of_runs(client: CommandClient) -> int:
+    """How many statements of an answer read runs."""
+    counted = list[str]()
+
+    def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "FROM runs" in statement:
+            counted.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        client.says(ALICE, TEAM_A, "/pvc unused")
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    assert counted
+    return len(counted)
+
+
 def test_mounted_and_awaited_claims_are_left_out(client: CommandClient, served: Served) -> None:
     mount(client, served)
     client.says(ALICE, TEAM_A, f"/train submit lane {RUN} -- python train.py")
@@ -72,6 +90,13 @@ def test_dearest_claims_come_first_with_buttons(client: CommandClient, served: S
     ]
     assert told[-1].strip() == "[Delete big ...] [Delete imagenet ...] [Delete team-a-data ...]"
     assert "by no recent run, created " in told[4]
+
+
+def test_runs_are_read_once_for_all(client: CommandClient, served: Served) -> None:
+    few = read_of_runs(client)
+    for number in range(8):
+        add_claim(client, served, claim(f"scratch-{number}"))
+    assert read_of_runs(client) == few
 
 
 def test_buttons_ask_before_anything_is_deleted(client: CommandClient, served: Served) -> None:

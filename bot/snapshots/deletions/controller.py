@@ -91,6 +91,9 @@ class DeletionController(Reconciler[Deletion, DeletionObserved, Decision]):
 
     def _needs(self, row: Deletion) -> tuple[str, ...]:
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
-        return self._context.database.read(
-            lambda session: tuple(needing(session, place, self._runs, row.snapshot_id))
-        )
+
+        def read(session: Session) -> tuple[str, ...]:
+            runs = self._runs(session, row.cluster, row.namespace).get(row.claim_name, ())
+            return tuple(needing(session, place, runs, row.snapshot_id))
+
+        return self._context.database.read(read)

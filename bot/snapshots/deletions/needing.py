@@ -1,6 +1,6 @@
 """What still needs a PVC, as sentences: pods, runs, and work of other areas that is in progress."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlmodel import Session, col, or_, select
 
@@ -15,18 +15,21 @@ from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
 from bot.volumes.records import ClaimPlace, stale, why_it_stays
 
-RunsNeeding = Callable[[Session, str, str, str], Sequence[str]]
-"""The runs that have not ended and mount a PVC: of a cluster, a namespace, and a name."""
+RunsNeeding = Callable[[Session, str, str], Mapping[str, Sequence[str]]]
+"""The runs of a cluster's namespace that have not ended, by the PVCs that they mount."""
 _OVER = {"Succeeded", "Failed"}
 
 
 def needing(
-    session: Session, place: ClaimPlace, runs: RunsNeeding, snapshot_id: str | None = None
+    session: Session, place: ClaimPlace, runs: Sequence[str], snapshot_id: str | None = None
 ) -> list[str]:
-    """What rows show that needs a PVC; the snapshot with that id does not count."""
+    """What rows show that needs a PVC, which these runs mount.
+
+    The snapshot with that id does not count.
+    """
     moved = stale(session, place)
     return [
-        *(f"Run {each} mounts it." for each in runs(session, *place)),
+        *(f"Run {each} mounts it." for each in runs),
         *_of_snapshots(session, place, snapshot_id),
         *_of_changes(session, place),
         *([why_it_stays(moved)] if moved is not None else []),

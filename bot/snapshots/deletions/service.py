@@ -1,6 +1,6 @@
 """Requests deletions of PVCs. Only checks and writes rows; the controller does the rest."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -93,7 +93,8 @@ class DeletionService:
                 f"<@{other.person}> already requested to delete PVC {place.name}.",
                 f"Its card in <#{other.channel}> shows the progress.",
             )
-        needs = self._needs(session, found)
+        runs = self._runs(session, place.cluster, place.namespace)
+        needs = _needs(session, found, runs.get(place.name, ()))
         if needs:
             more = len(needs) - _MOST_NAMED
             rest = f" And {more} more." if more > 0 else ""
@@ -106,14 +107,20 @@ class DeletionService:
 
     def unused(self, session: Session, rows: Iterable[ClaimSummary]) -> tuple[ClaimSummary, ...]:
         """Those of the PVCs that nothing needs, and that are not being deleted."""
-        return tuple(
+        free = [
             each
             for each in rows
-            if each.claim.metadata.deletion_timestamp is None
-            and not each.users
-            and _live_deletion(session, _place_of(each)) is None
-            and not self._needs(session, each)
-        )
+            if not each.users and each.claim.metadata.deletion_timestamp is None
+        ]
+        namespaces = {(each.cluster, each.claim.namespace) for each in free}
+        runs = {each: self._runs(session, *each) for each in namespaces}
+
+        def is_unused(found: ClaimSummary) -> bool:
+            mounting = runs[found.cluster, found.claim.namespace].get(found.claim.name, ())
+            is_needed = bool(_needs(session, found, mounting))
+            return not is_needed and _live_deletion(session, _place_of(found)) is None
+
+        return tuple(filter(is_unused, free))
 
     def begin(
         self,
@@ -162,12 +169,6 @@ class DeletionService:
         record(session, actor, "pvc.cancel", (DELETION, row.id), facts, at=now)
         finish(session, row, DeletionPhase.CANCELLED, now)
 
-    def _needs(self, session: Session, found: ClaimSummary) -> list[str]:
-        """What needs the PVC, as sentences."""
-        pods = [f"Pod {each.pod}" + (f" of run {each.run}" if each.run else "") + " mounts it."
-                for each in found.users]  # fmt: skip
-        return list(dict.fromkeys([*pods, *needing(session, _place_of(found), self._runs)]))
-
     def _save(
         self,
         session: Session,
@@ -211,6 +212,13 @@ def _row(caller: Caller, asked: DeletionRequest, found: ClaimSummary, now: datet
         asked_at=now,
         since=now,
     )
+
+
+def _needs(session: Session, found: ClaimSummary, runs: Sequence[str]) -> list[str]:
+    """What needs the PVC, which these runs mount, as sentences."""
+    pods = [f"Pod {each.pod}" + (f" of run {each.run}" if each.run else "") + " mounts it."
+            for each in found.users]  # fmt: skip
+    return list(dict.fromkeys([*pods, *needing(session, _place_of(found), runs)]))
 
 
 def _place_of(found: ClaimSummary) -> ClaimPlace:

@@ -1,6 +1,7 @@
 """Finds the runs of a team that mount a PVC: those that wait or run, and those that ended last."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,17 +12,9 @@ from bot.training.kinds.pods.volumes import mounts_of, root_of
 from bot.training.spec import asked_spec
 from bot.training.tables import Run
 from bot.training.wording import state_words
+from bot.volumes.records import ClaimPlace
 
 _SEARCHED = 100
-
-
-@dataclass(frozen=True)
-class ClaimPlace:
-    """A PVC: its cluster, namespace and name."""
-
-    cluster: str
-    namespace: str
-    name: str
 
 
 @dataclass(frozen=True)
@@ -70,14 +63,18 @@ def last_mounting(
     return found
 
 
-def runs_needing(session: Session, cluster: str, namespace: str, name: str) -> list[str]:
-    """The runs that have not ended and mount a PVC, the oldest first; none is left out."""
-    place = ClaimPlace(cluster, namespace, name)
+def runs_needing(session: Session, cluster: str, namespace: str) -> dict[str, list[str]]:
+    """The runs of a namespace that have not ended, the oldest first, by the PVCs they mount."""
     live = select(Run).where(
         col(Run.cluster) == cluster, col(Run.namespace) == namespace, col(Run.ended_at).is_(None)
     )
-    runs = session.exec(live.order_by(col(Run.id)))
-    return [run.reference for run in runs if _is_read_only(run, place) is not None]
+    found: dict[str, list[str]] = defaultdict(list)
+    for run in session.exec(live.order_by(col(Run.id))):
+        for claim in dict.fromkeys(
+            mount.claim for mount in mounts_of(run.job_name, asked_spec(run))
+        ):
+            found[claim].append(run.reference)
+    return dict(found)
 
 
 def _is_read_only(run: Run, place: ClaimPlace) -> bool | None:
