@@ -207,6 +207,7 @@ class Answers:
         slot = self._pool.reserve()
         if slot is None:
             metrics.REFUSED.inc()
+            log.warning("too many answers are on their way to take another one")
             return False
         arrival.then.append(lambda: slot.run(work))
         return True

@@ -69,8 +69,8 @@ class RequestReceiver:
             response = self._told(incoming, reply, arrival)
         elif incoming.kind == "form" and reply.is_refusal:
             response = _beside_fields(incoming, reply)
-        elif not self._answers.send(incoming, reply, arrival):
-            log.warning("an answer was dropped", kind=incoming.kind, channel=incoming.channel)
+        else:
+            self._answers.send(incoming, reply, arrival)
         seconds = time.monotonic() - incoming.received
         metrics.ACKNOWLEDGE_SECONDS.labels(incoming.kind).observe(seconds)
         return response
