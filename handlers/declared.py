@@ -11,7 +11,7 @@ from handlers.dataset import caches, catalogue, keeping, push, usage
 from handlers.gpu import digest, network, report, use, waiting
 from handlers.notices import notices
 from handlers.pvc import pvc
-from handlers.qm import qm
+from handlers.qm import leftovers, state
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
 from handlers.train import offers, records, runs, scaling, sessions, watching
@@ -48,6 +48,11 @@ anf = Command(
     "anf",
     "Azure NetApp Files: volumes, pools and their service levels",
     parts=(volumes.anf, changes.anf, repair.anf, grow.anf),
+)
+qm = Command(
+    "qm",
+    "Who you are here, the state of the bot, who did what, and what is not used",
+    parts=(state.qm, leftovers.qm),
 )
 
 COMMANDS = (train, dataset, snapshot, pvc, quota, gpu, anf, approval, notices, qm)

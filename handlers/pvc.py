@@ -9,7 +9,7 @@ from bot.slack.grammar.container_parameters import MemoryQuantity
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
-from bot.snapshots.claims.found import ClaimRun, ClaimSummary
+from bot.snapshots.claims.found import ClaimRun, ClaimSummary, TeamClaims
 from bot.snapshots.deletions import card as deleting
 from bot.snapshots.deletions import service as deletions
 from bot.snapshots.deletions.unused import ASK, LastRun, UnusedClaims, unused_card
@@ -82,16 +82,8 @@ def show(ctx: Context, claim: str, cluster: str | None) -> Reply:
 def unused(ctx: Context, cluster: str | None) -> Reply:
     """A table, the most expensive first; levels follow when Azure has answered."""
     name, team = ctx.team(cluster)
-    claims = ctx.snapshots.claims
-    found = claims.listing(name, team, cluster)
-    found = replace(found, rows=ctx.snapshots.deletions.unused(ctx.session, found.rows))
-    places = [ClaimPlace(each.cluster, team.namespace, each.claim.name) for each in found.rows]
-    last = {
-        (place.cluster, place.name): LastRun(run.reference, run.ended_at)
-        for place, run in last_mounting(ctx.session, name, places).items()
-        if run.ended_at is not None
-    }
-    shown = UnusedClaims(found, last, ctx.caller.may(Right.PVC_DELETE))
+    shown, _ = unused_claims(ctx, cluster)
+    claims, found = ctx.snapshots.claims, shown.found
     now, format_command = ctx.now, ctx.format_command
     if not claims.may_be_on_anf(found.rows):
         return Reply(card=unused_card(shown, now, format_command))
@@ -101,6 +93,20 @@ def unused(ctx: Context, cluster: str | None) -> Reply:
         return Reply(card=unused_card(priced, now, format_command))
 
     return Reply((plain(f"Asking Azure for the levels of {name}'s PVCs…"),), later=with_levels)
+
+
+def unused_claims(ctx: Context, cluster: str | None = None) -> tuple[UnusedClaims, TeamClaims]:
+    """The team's PVCs that nothing needs, and all of them, as the watches and rows show them."""
+    name, team = ctx.team(cluster)
+    every = ctx.snapshots.claims.listing(name, team, cluster)
+    found = replace(every, rows=ctx.snapshots.deletions.unused(ctx.session, every.rows))
+    places = [ClaimPlace(each.cluster, team.namespace, each.claim.name) for each in found.rows]
+    last = {
+        (place.cluster, place.name): LastRun(run.reference, run.ended_at)
+        for place, run in last_mounting(ctx.session, name, places).items()
+        if run.ended_at is not None
+    }
+    return UnusedClaims(found, last, ctx.caller.may(Right.PVC_DELETE)), every
 
 
 @pvc.verb(

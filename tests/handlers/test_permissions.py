@@ -125,6 +125,7 @@ TABLE = {
     "/qm whoami": "omlafh.. FHDE",
     "/qm status": "omla.... .HD.",
     "/qm audit": "..la.... ....",
+    "/qm leftovers": "omla.... ..D.",
     "[train.logs]": "omla.... ..D.",
     "[train.unfollow]": "o....... ..D.",
     "[train.unwatch]": "omla.... ..D.",

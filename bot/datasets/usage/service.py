@@ -72,6 +72,21 @@ class UsageService:
             present(session, datasets.cluster),
         )
 
+    def unused(self, session: Session, team: str, now: datetime) -> Sequence[Cache]:
+        """The ready caches of a team that no run holds and that are not pinned."""
+        datasets = self._settings().datasets
+        return [
+            each
+            for each in (kept(session, datasets.cluster) if datasets is not None else ())
+            if each.team == team and each.is_live and each.phase == CachePhase.READY
+            if not holds.on(session, CACHE, each.id, now)
+        ]
+
+    def orphans(self, session: Session) -> Sequence[Orphan]:
+        """The leftover objects that are known."""
+        datasets = self._settings().datasets
+        return present(session, datasets.cluster) if datasets is not None else ()
+
     def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
         """Requests the deletion of a leftover object; users are checked before it is deleted."""
         orphan = session.get(Orphan, orphan_id)

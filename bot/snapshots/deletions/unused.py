@@ -53,7 +53,7 @@ def unused_card(unused: UnusedClaims, now: datetime, format_command: FormatComma
         f"Unused PVCs of {found.team}",
         lines=tuple(_lines(unused, rows, format_command)),
         table=Table(header, shown) if shown else None,
-        buttons=tuple(_button(found.team, each) for each in rows[:_MOST_BUTTONS])
+        buttons=tuple(delete_button(found.team, each) for each in rows[:_MOST_BUTTONS])
         if unused.may_delete
         else (),
     )
@@ -75,17 +75,31 @@ def _lines(
 
 
 def _cells(row: ClaimSummary, unused: UnusedClaims, now: datetime) -> tuple[str, ...]:
-    claim, last = row.claim, unused.last.get((row.cluster, row.claim.name))
+    claim = row.claim
     return (
         claim.name + (f" ({row.cluster})" if unused.found.is_wide else ""),
-        UNKNOWN if claim.size_bytes is None else capacity(claim.size_bytes),
+        sized(row),
         claim.spec.storage_class_name or "none",
-        _last_mounted(row, last, now),
+        last_mounted(row, unused, now),
         str(len(row.snapshots)) if row.has_snapshots else "not served",
     )
 
 
-def _last_mounted(row: ClaimSummary, last: LastRun | None, now: datetime) -> str:
+def sized(row: ClaimSummary) -> str:
+    """The capacity of a PVC."""
+    size = row.claim.size_bytes
+    return UNKNOWN if size is None else capacity(size)
+
+
+def last_needed(row: ClaimSummary, unused: UnusedClaims) -> datetime | None:
+    """When the last run that mounted a PVC ended, else when the PVC was created, if known."""
+    last = unused.last.get((row.cluster, row.claim.name))
+    return last.ended_at if last is not None else row.claim.metadata.creation_timestamp
+
+
+def last_mounted(row: ClaimSummary, unused: UnusedClaims, now: datetime) -> str:
+    """When a PVC was mounted last, and by which run."""
+    last = unused.last.get((row.cluster, row.claim.name))
     if last is not None:
         return f"{format_duration(now - last.ended_at)} ago by {last.reference}"
     created = row.claim.metadata.creation_timestamp
@@ -98,7 +112,8 @@ def _by_cost(row: ClaimSummary) -> tuple[float, int, str, str]:
     return (-(row.cost or 0.0), -(row.claim.size_bytes or 0), row.claim.name, row.cluster)
 
 
-def _button(team: str, row: ClaimSummary) -> Button:
+def delete_button(team: str, row: ClaimSummary) -> Button:
+    """The button that asks whether to delete a PVC."""
     asked = DeletionRequest(
         team=team, cluster=row.cluster, claim=row.claim.name, uid=row.claim.uid, saves=False
     )

@@ -135,7 +135,12 @@ def _origin(row: Snapshot) -> Iterator[tuple[str, Markup]]:
 def _buttons(row: Snapshot) -> Iterator[Button]:
     if row.is_usable:
         yield Button(RESTORE, "Restore", row.id, None, _RESTORE)
-        yield Button(DELETE, "Delete", row.id, "danger", _delete(row))
+        yield delete_snapshot_button(row)
+
+
+def delete_snapshot_button(row: Snapshot, label: str = "Delete") -> Button:
+    """The button that deletes a snapshot, after a confirmation."""
+    return Button(DELETE, label[:75], row.id, "danger", _delete(row))
 
 
 def _delete(row: Snapshot) -> Confirm:

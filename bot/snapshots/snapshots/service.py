@@ -128,6 +128,17 @@ class SnapshotService:
         """A team's snapshots that are there, or of one PVC, the newest first."""
         return finding.of_team(session, team, claim)
 
+    def endless(self, session: Session, team: str, now: datetime) -> list[Snapshot]:
+        """A team's snapshots without an end that nothing holds and no schedule replaces."""
+        return [
+            each
+            for each in finding.of_team(session, team)
+            if each.is_usable
+            and each.keep_until is None
+            and each.schedule_id is None
+            and not holds.on(session, SNAPSHOT, each.id, now)
+        ]
+
     def lost(self, session: Session, row: Snapshot) -> list[str]:
         """What is lost with a snapshot, as sentences."""
         return list(lost_with(session, row))

@@ -1,8 +1,11 @@
 """Read-only answers about volumes and pools that need Azure."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, VOLUMES
@@ -13,7 +16,9 @@ from bot.slack.grammar.reading import closest
 from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
 from bot.volumes.matching import Claimed, MatchedVolume, claimed, is_known, is_of, match
 from bot.volumes.moves import Record, Records
+from bot.volumes.pools.capacity import fresh_pools
 from bot.volumes.resources import Estate, Pool, volume_place
+from bot.volumes.tables import SeenPool
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,10 @@ class VolumeReads:
     def pools(self) -> Estate:
         """All pools, with their volumes."""
         return self._files.estate(self._deadline())
+
+    def pools_seen(self, session: Session, now: datetime) -> Sequence[SeenPool]:
+        """All pools as of the last read from Azure, if that is recent; makes no request."""
+        return list(fresh_pools(session, now).values())
 
     def own(self, team: Team) -> list[Claimed]:
         """The team's PVCs that may be on Azure NetApp Files, from the watches, by name."""

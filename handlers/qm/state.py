@@ -11,13 +11,13 @@ from bot.people import people
 from bot.people.access import Right, Role
 from bot.people.replies import whoami_card
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import TEAM, Command, of_no_team
+from bot.slack.grammar.declarations import TEAM, Part, of_no_team
 from bot.slack.grammar.parameters import Duration, PersonId, Text
 from bot.slack.home.page import REFRESH
 from bot.status.replies import status_card
 from handlers.gpu.use import whose
 
-qm = Command("qm", "Who you are here, the state of the bot, and who did what")
+qm = Part("qm")
 
 _LONGEST = timedelta(days=366)
 
