@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from typing_extensions import override
 
-from bot.errors import ConfigurationError, QuartermasterError
+from bot.errors import ConfigurationError, QuartermasterError, UsageError
+
+if TYPE_CHECKING:
+    from bot.config.first import Question
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -110,6 +113,68 @@ def console(path: Path, person: str, channel: str, words: tuple[str, ...]) -> No
     from bot.console import talk
 
     talk(path, person, channel, words)
+
+
+@main.command(
+    epilog=_examples(
+        "init",
+        "init --workspace T012ABCDEF --admin U012CAROL --team team-a --channel C012TEAMA ...",
+    )
+)
+@_CONFIG
+@click.option("--workspace", help="The Slack workspace.")
+@click.option("--admin", help="Your Slack user: admin, approver, and member of the first team.")
+@click.option("--team", help="Name of the first team.")
+@click.option("--channel", help="Slack channel of the team.")
+@click.option("--namespace", help="Kubernetes namespace of the team (default: its name).")
+@click.option("--queue", help="Queue of the team (default: its name).")
+@click.option("--approvals", help="Slack channel for requests of GPUs (default: the team's).")
+@click.option(
+    "--engine",
+    type=click.Choice(["kueue", "kai", "none"]),
+    default="kueue",
+    show_default=True,
+    help="What manages queues in the cluster.",
+)
+def init(path: Path, engine: str, **given: str | None) -> None:
+    """Write a first quartermaster.yaml; asks for what no option says."""
+    from bot.config.first import answered, refuse_existing, text_of, write
+
+    refuse_existing(path)
+    write(path, text_of(answered(given, engine, _asked), engine))
+    config = "" if path == Path("quartermaster.yaml") else f" --config {path}"
+    click.echo(
+        f"Wrote {path}. Next:\n"
+        "1. quartermaster manifest > manifest.json\n"
+        "   Create a Slack app from it on https://api.slack.com/apps, and install it.\n"
+        "2. export SLACK_BOT_TOKEN=xoxb-... SLACK_APP_TOKEN=xapp-...\n"
+        f"3. quartermaster migrate{config}\n"
+        f"4. quartermaster doctor{config}\n"
+        f"5. quartermaster serve{config}"
+    )
+
+
+def _asked(question: "Question", usual: str) -> str:
+    """What the person in the terminal answers; asks again after a wrong answer."""
+
+    def read(answer: str) -> str:
+        try:
+            return question.read(answer)
+        except UsageError as error:
+            raise click.UsageError(f"{error.message} {error.hint}") from None
+
+    click.echo(question.where)
+    try:
+        answer: str = click.prompt(question.asks, default=usual or None, value_proc=read)
+    except click.Abort:
+        click.echo()
+        if usual and not sys.stdin.isatty():
+            return usual
+        raise UsageError(
+            f"--{question.key} was not answered. Nothing was written.",
+            f"Answer the question, or add --{question.key}.",
+        ) from None
+    return answer
 
 
 @main.command(epilog=_examples("doctor", "doctor --json"))

@@ -1,5 +1,6 @@
 """Checks everything the bot depends on, and suggests how to fix problems."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from bot.config.environment import read_secrets
 from bot.database.database import Database
 from bot.database.schema import refuse_misfit
 from bot.datasets.checking import checks
-from bot.errors import ChatError, DatabaseError, QuartermasterError
+from bot.errors import ChatError, ConfigurationError, DatabaseError, QuartermasterError
 from bot.findings import Finding, Findings
 from bot.gpus import checking as gpus
 from bot.gpus.digests.plans import plans_in_force
@@ -23,6 +24,7 @@ from bot.quotas.engines.definition import Right
 from bot.quotas.engines.registry import ENGINES
 from bot.slack.client import Identity, SlackClient
 from bot.slack.grammar.manifest import SCOPES
+from bot.slack.web_api import WebApi
 from bot.snapshots import checking as snapshots
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType
@@ -30,6 +32,15 @@ from bot.volumes import checking as volumes
 from bot.volumes.anf import NetAppFiles
 
 _SKEW_SECONDS = 60.0
+_SIGNING_SECRET = re.compile("[0-9a-fA-F]{32}")
+_SIGNING_REMEDY = (
+    "Copy it on api.slack.com/apps, Basic Information, Signing Secret. Then:"
+    " export SLACK_SIGNING_SECRET=..."
+)
+_CONNECTING_REMEDY = (
+    "Generate one with the scope connections:write on api.slack.com/apps, Basic Information,"
+    " App-Level Tokens, and switch Socket Mode on. Then: export SLACK_APP_TOKEN=xapp-..."
+)
 _CORE = ""
 _EVERYWHERE: tuple[Right, ...] = (
     Right("watch", _CORE, "pods"),
@@ -59,6 +70,7 @@ def examine(path: Path) -> list[Finding]:
     findings += _http(settings)
     findings += _checked("database", partial(_database, settings))
     findings += _checked("slack", lambda: _slack(settings, read_secrets(settings.slack.transport)))
+    findings += _checked("slack tokens", partial(_other_tokens, settings))
     for name in settings.clusters:
         about = f"cluster {name}"
         findings += _checked(about, partial(_cluster, settings, name, about))
@@ -113,16 +125,43 @@ def _slack(settings: Settings, secrets: Secrets) -> Findings:
     yield from _channels(settings, client)
 
 
+def _other_tokens(settings: Settings) -> Findings:
+    """Whether the app-level token opens connections, and the signing secret looks like one."""
+    try:
+        secrets = read_secrets(settings.slack.transport)
+    except ConfigurationError:  # said above
+        return
+    if secrets.app_token is not None:
+        yield _app_token(secrets.app_token.get_secret_value(), settings.slack.api_url)
+    if secrets.signing_secret is not None:
+        is_one = _SIGNING_SECRET.fullmatch(secrets.signing_secret.get_secret_value())
+        says = "it has the form of one; only Slack's requests prove that it is this app's"
+        wrong = "it does not have the form of one, 32 hexadecimal digits"
+        found = Finding("slack signing secret", "ok", says)
+        yield found if is_one else Finding(found.about, "failed", wrong, _SIGNING_REMEDY)
+
+
+def _app_token(token: str, api_url: str) -> Finding:
+    about = "slack app-level token"
+    try:
+        WebApi(token, api_url).call("apps.connections.open")
+    except ChatError as error:
+        return Finding(about, "failed", error.message.rstrip("."), _CONNECTING_REMEDY)
+    return Finding(about, "ok", "it opens connections for Socket Mode")
+
+
 def _identity(settings: Settings, identity: Identity) -> Finding:
     """Whether the token is of our workspace, and of the organisation that the settings name."""
     workspace, organisation = settings.workspace, settings.slack.organisation
     theirs = identity.organisation
     if not identity.is_org_wide and identity.workspace_id != workspace:
         says = f"the token belongs to workspace {identity.workspace_id}, not {workspace}"
-        return Finding("slack", "failed", says, "Set workspace, or use this workspace's token.")
+        remedy = f"Set workspace: {identity.workspace_id}, or use a token of {workspace}."
+        return Finding("slack", "failed", says, remedy)
     if theirs != organisation and (identity.is_org_wide or organisation is not None):
         says = f"slack.organisation is {organisation or 'unset'}; the token's is {theirs or 'none'}"
-        return Finding("slack", "failed", says, "Correct slack.organisation, or use its token.")
+        right = f"slack: {{organisation: {theirs}}}" if theirs else "slack without organisation"
+        return Finding("slack", "failed", says, f"Set {right}, or use another token.")
     of = f" of {organisation}" if organisation else ""
     installed = ", installed to all of it" if identity.is_org_wide else ""
     says = f"the bot is {identity.name} in {workspace}{of}{installed}"
@@ -134,7 +173,10 @@ def _scopes(client: SlackClient) -> Finding:
     if not missing:
         return Finding("slack scopes", "ok", f"all {len(SCOPES)} are granted")
     wanted = "; ".join(f"{scope} ({SCOPES[scope]})" for scope in missing)
-    remedy = "Update the app from `quartermaster manifest` and reinstall it to the workspace."
+    remedy = (
+        "Run `quartermaster manifest`, paste it under App Manifest on api.slack.com/apps, and"
+        " install the app to the workspace again."
+    )
     return Finding("slack scopes", "failed", f"missing: {wanted}", remedy)
 
 
@@ -211,7 +253,7 @@ def _skew(cluster: Cluster, about: str) -> Finding:
     skew = abs((cluster.server_time() - datetime.now(UTC)).total_seconds())
     if skew > _SKEW_SECONDS:
         says = f"its clock differs from the bot's by {skew:.0f} s"
-        return Finding(about, "warning", says, "Use NTP on both machines.")
+        return Finding(about, "warning", says, "On both machines: timedatectl set-ntp true")
     return Finding(about, "ok", "responds, and its clock agrees with the bot's")
 
 

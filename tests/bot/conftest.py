@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.ground import Outside
+from tests.bot.terminal import Terminal
 
 
 @pytest.fixture
@@ -14,3 +15,9 @@ def outside(tmp_path: Path) -> Iterator[Outside]:
     """A cluster of its own, over HTTP."""
     with closing(Outside(tmp_path)) as made:
         yield made
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    """A folder with a configuration, and the program run in it."""
+    return Terminal(tmp_path)

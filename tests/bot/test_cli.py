@@ -1,13 +1,9 @@
 """The command line as its users meet it: real processes, whole answers, exit codes."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,56 +12,13 @@ from bot.database.database import Database
 from bot.gpus.digests.tables import DigestChoice
 from bot.slack.grammar.manifest import SCOPES
 from playground.cluster.kai_story import kai_cluster
+from tests.bot.terminal import Terminal
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster
 from tests.playground.slack.served import Served as ServedSlack
 from tests.playground.slack.served import Stage
 
-SETTINGS = """\
-workspace: {workspace}
-database: {{url: "sqlite:///{folder}/bot.db"}}
-clusters: {{default: {{kubeconfig: {folder}/kubeconfig}}}}
-admins: {{people: [U0CAROL]}}
-teams:
-  team-a:
-    channels: [C0TEAMA]
-    members: {{people: [U0ALICE]}}
-    namespace: team-a
-    local_queue: team-a
-"""
-TOKENS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "SLACK_API_URL")
-
-
-class Terminal:
-    """A folder with a configuration, and the program run in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.environment = {k: v for k, v in os.environ.items() if k not in TOKENS}  # noqa: TID251  # a child inherits it
-        self.configure("T0QM")
-        (folder / "kubeconfig").write_text("{}")
-
-    def configure(self, workspace: str) -> None:
-        text = SETTINGS.format(workspace=workspace, folder=self.folder)
-        (self.folder / "quartermaster.yaml").write_text(text)
-
-    def run(self, *words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "bot", *words],
-            cwd=self.folder,
-            env=self.environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Terminal:
-    return Terminal(tmp_path)
+TO_ACME = "Set slack: {organisation: E0ACME}, or use another token."
 
 
 @pytest.fixture
@@ -85,9 +38,9 @@ def cluster() -> Iterator[ServedCluster]:
 def test_every_command_explains_itself_with_examples(terminal: Terminal) -> None:
     code, overview, _ = terminal.run("--help")
     assert code == 0
-    for name in ("serve", "playground", "console", "doctor", "migrate", "manifest"):
+    for name in ("init", "serve", "playground", "console", "doctor", "migrate", "manifest"):
         assert f"  {name} " in overview
-    for name in ("serve", "console", "doctor", "migrate", "manifest"):
+    for name in ("init", "serve", "console", "doctor", "migrate", "manifest"):
         assert "Examples:\n    quartermaster" in terminal.run(name, "--help")[1]
 
 
@@ -166,7 +119,7 @@ def test_the_doctor_finds_a_healthy_installation(
         database.transaction(lambda session: session.add_all(chosen))
     code, out, error = terminal.run("doctor")
     assert (code, error) == (0, ""), out
-    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 12
+    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 13
     assert "cluster default kinds: runs can be Jobs; it does not serve MPIJobs, " in out
     assert "channel C0DAILY (digest of GPUs, set in Slack): the bot is in #gpu-daily" in out
 
@@ -186,6 +139,31 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
     assert slack.workspace.credentials.bot_token not in out
+
+
+def test_the_doctor_tries_every_token(terminal: Terminal, slack: ServedSlack) -> None:
+    introduce(terminal, slack)
+    terminal.environment["SLACK_SIGNING_SECRET"] = slack.workspace.credentials.signing_secret
+    out = terminal.run("doctor")[1]
+    assert "ok       slack app-level token: it opens connections for Socket Mode\n" in out
+    assert (
+        "ok       slack signing secret: it has the form of one; only Slack's requests prove that"
+        " it is this app's\n"
+    ) in out
+    terminal.environment |= {"SLACK_APP_TOKEN": "xapp-1-stale", "SLACK_SIGNING_SECRET": "s3cret"}
+    code, out, _ = terminal.run("doctor")
+    assert code == 1
+    assert (
+        "FAILED   slack app-level token: Slack answered invalid_auth to apps.connections.open\n"
+        "         -> Generate one with the scope connections:write on api.slack.com/apps, Basic"
+        " Information, App-Level Tokens, and switch Socket Mode on. Then: export"
+        " SLACK_APP_TOKEN=xapp-...\n"
+        "FAILED   slack signing secret: it does not have the form of one, 32 hexadecimal digits\n"
+        "         -> Copy it on api.slack.com/apps, Basic Information, Signing Secret. Then: export"
+        " SLACK_SIGNING_SECRET=...\n"
+    ) in out
+    assert "xapp-1-stale" not in out
+    assert "s3cret" not in out
 
 
 @pytest.mark.parametrize("is_allowed", [False, True])
@@ -209,17 +187,28 @@ def test_the_doctor_tells_of_shared_channels(
 
 
 @pytest.mark.parametrize(
-    ("is_org_wide", "organisation", "found"),
+    ("is_org_wide", "organisation", "found", "remedy"),
     [
-        (False, "", "the bot is quartermaster in T0QM"),
-        (True, "E0ACME", "the bot is quartermaster in T0QM of E0ACME, installed to all of it"),
-        (True, "", "slack.organisation is unset; the token's is E0ACME"),
-        (True, "E0GLOBEX", "slack.organisation is E0GLOBEX; the token's is E0ACME"),
-        (False, "E0ACME", "slack.organisation is E0ACME; the token's is none"),
+        (False, "", "the bot is quartermaster in T0QM", ""),
+        (True, "E0ACME", "the bot is quartermaster in T0QM of E0ACME, installed to all of it", ""),
+        (True, "", "slack.organisation is unset; the token's is E0ACME", TO_ACME),
+        (True, "E0GLOBEX", "slack.organisation is E0GLOBEX; the token's is E0ACME", TO_ACME),
+        (
+            False,
+            "E0ACME",
+            "slack.organisation is E0ACME; the token's is none",
+            "Set slack without organisation, or use another token.",
+        ),
     ],
 )
 def test_the_doctor_knows_the_tokens_organisation(
-    terminal: Terminal, slack: ServedSlack, *, is_org_wide: bool, organisation: str, found: str
+    terminal: Terminal,
+    slack: ServedSlack,
+    *,
+    is_org_wide: bool,
+    organisation: str,
+    found: str,
+    remedy: str,
 ) -> None:
     introduce(terminal, slack)
     if is_org_wide:
@@ -228,13 +217,12 @@ def test_the_doctor_knows_the_tokens_organisation(
         settings = terminal.folder / "quartermaster.yaml"
         settings.write_text(f"{settings.read_text()}slack: {{organisation: {organisation}}}\n")
     findings = json.loads(terminal.run("doctor", "--json")[1])
-    failed = "the token's" in found
     assert [each for each in findings if each["about"] == "slack"] == [
         {
             "about": "slack",
-            "state": "failed" if failed else "ok",
+            "state": "failed" if remedy else "ok",
             "says": found,
-            "remedy": "Correct slack.organisation, or use its token." if failed else "",
+            "remedy": remedy,
         }
     ]
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.bot.gpus.rig import ACTIVE, ALLOCATABLE, REQUESTS, UTILIZATION
-from tests.bot.test_cli import Terminal, cluster, terminal
+from tests.bot.terminal import Terminal
+from tests.bot.test_cli import cluster
 from tests.playground.cluster.served import BOT_TOKEN
 from tests.playground.cluster.served import Served as ServedCluster
 from tests.prometheus import Scraped, Span, prometheus
 
-__all__ = ["cluster", "terminal"]
+__all__ = ["cluster"]
 
 MINUTE = timedelta(minutes=1)
 HINT = "\n         -> Set clusters.{0}.prometheus.matchers, for example {{cluster: {0}}}."

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,15 @@ def test_documentation_lists_every_scope_and_event() -> None:
     events = made["settings"]["event_subscriptions"]["bot_events"]
     listed = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
     assert listed == [*events, *SCOPES]
+
+
+def test_reviewers_read_every_scope_and_method() -> None:
+    page = Path("docs/slack-review.md").read_text(encoding="utf-8")
+    listed = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert listed == list(SCOPES)
+    families = "apps|assistant|auth|chat|conversations|files|functions|usergroups|users|views"
+    method = rf"(?:{families})\.[a-zA-Z.]+"
+    code = "".join(path.read_text(encoding="utf-8") for path in Path("bot/slack").rglob("*.py"))
+    called = set(re.findall(f'"({method})"', code))
+    assert "users.info" in called
+    assert called == set(re.findall(f"`({method})`", page))
