@@ -61,7 +61,7 @@ def revise(url: str, message: str) -> None:
 
 def refuse_misfit(session: Session, version: str) -> None:
     """Nothing when this server fits the schema; DatabaseError with the command otherwise."""
-    revisions, current = known(), _current(session)
+    revisions, current = known(), revision_of(session)
     if current == newest(revisions):
         return
     if current is None or current in revisions:
@@ -83,8 +83,8 @@ def installation(session: Session) -> str:
     return row.installation_id
 
 
-def _current(session: Session) -> str | None:
-    """The revision of this database, None where it has no tables yet."""
+def revision_of(session: Session) -> str | None:
+    """The schema revision of this database; None if it has no tables yet."""
     if not inspect(session.connection()).has_table("alembic_version"):
         return None
     found: str | None = session.scalar(text("SELECT version_num FROM alembic_version"))

@@ -1,0 +1,150 @@
+"""What the bot runs in Jobs: survey, fill, verify, finish and push of datasets."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bot.cli.group import examples, main
+
+_PATIENCE = click.option(
+    "--patience",
+    "patience_seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Seconds to keep retrying when a store does not respond.",
+)
+_WORKERS = click.option(
+    "--workers", default="auto", show_default=True, help="Objects copied in parallel."
+)
+
+
+def _stores(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both workers take; the stores are JSON without secrets."""
+    for name, words in (
+        ("--source", "Location of the objects: s3://BUCKET/PREFIX/."),
+        ("--source-store", "The source's store, as JSON."),
+        ("--manifest", "Location of the manifest: s3://BUCKET/PREFIX/."),
+        ("--manifest-store", "The manifest's store, as JSON."),
+    ):
+        command = click.option(name, required=True, help=words)(command)
+    return _PATIENCE(command)
+
+
+@main.command(
+    epilog=examples("survey --source s3://lake/chest-xray/ --manifest s3://state/manifests/1/ ...")
+)
+@_stores
+def survey(**stores: Any) -> None:
+    """List a dataset and write its manifest; run by the bot in a Job.
+
+    Progress goes to standard output, one JSON object per line. Exits 65 when a retry cannot help,
+    75 when it may.
+    """
+    from bot.datasets.worker.command import run_survey
+
+    run_survey(stores)
+
+
+@main.command(
+    epilog=examples(
+        "fill --manifest s3://state/manifests/1/ --digest sha256:... --target /data ..."
+    )
+)
+@_stores
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+@click.option(
+    "--target",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The volume; the files appear in TARGET/ready/files.",
+)
+@click.option(
+    "--shards", type=click.IntRange(min=1), default=1, help="Number of pods that share this."
+)
+@click.option(
+    "--shard",
+    type=int,
+    default=0,
+    envvar="JOB_COMPLETION_INDEX",
+    show_envvar=True,
+    help="Number of this pod, from 0.",
+)
+@click.option("--uid", type=int, help="Owner of the files (default: of the process).")
+@click.option("--gid", type=int, help="Group of the files (default: of the process).")
+@click.option("--umask", default="0022", show_default=True, help="Octal.")
+@_WORKERS
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "obstore", "boto3"]),
+    default="auto",
+    show_default=True,
+    help="auto uses obstore, and boto3 for what obstore cannot read.",
+)
+@click.option("--keep-open", is_flag=True, help="Skip the last rename; see finish.")
+def fill(**options: Any) -> None:
+    """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
+
+    When restarted, it copies what is missing. Progress goes to standard output, one JSON object
+    per line. Exits 65 when a retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_fill
+
+    run_fill(options)
+
+
+@main.command(
+    epilog=examples(
+        "verify --manifest s3://state/manifests/1/ --digest sha256:... --target /data/files ..."
+    )
+)
+@_stores
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+@click.option("--target", required=True, type=click.Path(path_type=Path), help="The folder.")
+@_WORKERS
+def verify(**options: Any) -> None:
+    """Read every file of a version and compare it; run by the bot in a Job.
+
+    For files that `fill` did not copy, such as those of FSx, which are loaded when first read.
+    Nothing is written. Progress goes to standard output, one JSON object per line. Exits 65 when a
+    retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_verify
+
+    run_verify(options)
+
+
+@main.command(epilog=examples("finish --target /data --digest sha256:..."))
+@click.option("--target", required=True, type=click.Path(path_type=Path), help="The volume.")
+@click.option("--digest", required=True, help="The version's digest: sha256:HEX.")
+def finish(**options: Any) -> None:
+    """Complete a volume that `fill --keep-open` filled; run by the bot in a Job.
+
+    Between the two, a layout may rearrange the files. Safe to repeat. Exits 65 when a retry cannot
+    help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_finish
+
+    run_finish(options)
+
+
+@main.command(epilog=examples("push --source /data/results --target s3://lake/results/ ..."))
+@click.option(
+    "--source", required=True, type=click.Path(path_type=Path), help="The folder on the volume."
+)
+@click.option("--target", required=True, help="Destination of the objects: s3://BUCKET/PREFIX/.")
+@click.option("--target-store", required=True, help="The target's store, as JSON.")
+@click.option("--overwrite", is_flag=True, help="Replace objects whose content differs.")
+@_WORKERS
+@_PATIENCE
+def push(**options: Any) -> None:
+    """Copy a volume's folder into an object store and compare it; run by the bot in a Job.
+
+    When restarted, it copies what is missing. Progress goes to standard output, one JSON object
+    per line. Exits 65 when a retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_push
+
+    run_push(options)
