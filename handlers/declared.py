@@ -7,7 +7,7 @@ from bot.slack.grammar.declarations import Command
 from bot.training.translation import translated
 from handlers.anf import changes, grow, repair, volumes
 from handlers.approval import approval
-from handlers.dataset import caches, catalogue, keeping, push, usage
+from handlers.dataset import browsing, caches, catalogue, keeping, push, usage
 from handlers.gpu import digest, network, report, use, waiting
 from handlers.notices import notices
 from handlers.pvc import pvc
@@ -32,7 +32,14 @@ train = Command(
 dataset = Command(
     "dataset",
     "Datasets: where they are stored, and what their versions contain",
-    parts=(catalogue.dataset, caches.dataset, push.dataset, keeping.dataset, usage.dataset),
+    parts=(
+        catalogue.dataset,
+        browsing.dataset,
+        caches.dataset,
+        push.dataset,
+        keeping.dataset,
+        usage.dataset,
+    ),
 )
 snapshot = Command(
     "snapshot",

@@ -204,14 +204,23 @@ def read_entries(get: Get, index: Index) -> Iterator[Entry]:
     """
     digest = hashlib.sha256()
     for part in index.parts:
-        content = get(part.name)
-        if hashlib.sha256(content).hexdigest() != part.sha256:
-            raise _damaged(f"{part.name} differs from the file that was written")
-        lines = gzip.decompress(content)
+        lines = _lines(get, part)
         digest.update(lines)
         yield from _ENTRIES.decode_lines(lines)
     if f"sha256:{digest.hexdigest()}" != index.digest:
         raise _damaged(f"its parts do not match the digest {index.digest}")
+
+
+def read_part(get: Get, part: ManifestPart) -> list[Entry]:
+    """The entries of one part in order; StorageError if it is not the part in the index."""
+    return _ENTRIES.decode_lines(_lines(get, part))
+
+
+def _lines(get: Get, part: ManifestPart) -> bytes:
+    content = get(part.name)
+    if hashlib.sha256(content).hexdigest() != part.sha256:
+        raise _damaged(f"{part.name} differs from the file that was written")
+    return gzip.decompress(content)
 
 
 def _damaged(what: str) -> StorageError:

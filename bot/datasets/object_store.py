@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bot.config import Settings as Configuration
 from bot.config import Store
 from bot.datasets.location import Location
+from bot.datasets.manifest import Entry
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.stores.client import StoreClient
 from bot.datasets.worker.stores.http import RefusedError
@@ -34,6 +36,12 @@ class ObjectStore:
         key = f"{place.prefix}{name}"
         with self._failing(f"{place.scheme}://{place.bucket}/{key}"):
             return self._client(place.bucket).read(key)
+
+    def begin(self, place: Location, entry: Entry, most_bytes: int) -> bytes:
+        """The first bytes of an object; StorageError if it is no longer the recorded one."""
+        with self._failing(f"{place.url}{entry.key}"):
+            engine = self._client(place.bucket).engine("auto", place.prefix, 1)
+            return b"".join(engine.chunks(entry, 0, min(most_bytes, entry.size)))
 
     def look(self, place: Location) -> None:
         """Checks that a place can be listed; StorageError if it cannot."""
@@ -75,6 +83,8 @@ class ObjectStore:
     def _refusal(self, doing: str, error: WorkError) -> StorageError:
         setting = f"stores.{self._name}"
         code = str(error.code or error.status) if isinstance(error, RefusedError) else ""
+        if error.reason == "changed":
+            return StorageError(error.message, "Record a new version of the dataset.")
         if error.reason == "not_found":
             said = f"{doing} failed: it does not exist ({code})."
             return StorageError(said, "It may have been deleted.")
@@ -93,6 +103,17 @@ class ObjectStore:
             f"{doing} failed: the store cannot be reached ({type(error.__cause__).__name__}).",
             f"{_TRY_AGAIN} {setting} sets the endpoint.",
         )
+
+
+def opened(settings: Configuration, name: str) -> ObjectStore:
+    """The client of a configured store; StorageError if the settings no longer have it."""
+    store = settings.stores.get(name)
+    if store is None:
+        raise StorageError(
+            f"Store {name} is no longer in quartermaster.yaml.",
+            "A platform admin must add it again.",
+        )
+    return ObjectStore(name, store)
 
 
 def settings_of(store: Store, ca_file: str | None, credentials: str | None) -> Settings:

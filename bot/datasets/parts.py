@@ -6,6 +6,8 @@ from typing_extensions import override
 
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
+from bot.datasets.browsing.reads import BrowseReads
+from bot.datasets.browsing.service import BrowseService
 from bot.datasets.caches.card import CacheRenderer
 from bot.datasets.caches.controller import CacheController, cache_changes
 from bot.datasets.caches.evictions.controller import SweepController, UseWatchHandler
@@ -40,6 +42,8 @@ class DatasetsArea(Area):
         self._makers = makers
         self.catalogue = DatasetService(on.settings, on.format_command)
         self.reads = DatasetReads(on.settings)
+        self.browsing = BrowseService(on.settings)
+        self.browse_reads = BrowseReads(on.settings)
         self.caches = CacheService(on.settings, on.clusters, on.format_command)
         self.cache_reads = CacheReads(on.database, on.clock, on.clusters)
         self.keeping = KeepingService(on.settings, on.format_command)

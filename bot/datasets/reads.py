@@ -8,7 +8,7 @@ from bot.config import Settings
 from bot.datasets.comparing import Sort, summary
 from bot.datasets.location import Location
 from bot.datasets.manifest import Get, differences, read_entries, read_index
-from bot.datasets.object_store import ObjectStore
+from bot.datasets.object_store import ObjectStore, opened
 from bot.datasets.tables import Version
 from bot.errors import LimitError, StorageError
 
@@ -37,20 +37,15 @@ class DatasetReads:
                 f" {before.manifest} and {after.manifest}",
             )
         deadline = self._monotonic() + DEADLINE_SECONDS
-        with closing(self._store(before)) as left, closing(self._store(after)) as right:
+        settings = self._settings()
+        with (
+            closing(opened(settings, before.manifest_store)) as left,
+            closing(opened(settings, after.manifest_store)) as right,
+        ):
             old, new = self._get(before, left, deadline), self._get(after, right, deadline)
             return summary(
                 differences(read_entries(old, read_index(old)), read_entries(new, read_index(new)))
             )
-
-    def _store(self, version: Version) -> ObjectStore:
-        store = self._settings().stores.get(version.manifest_store)
-        if store is None:
-            raise StorageError(
-                f"Store {version.manifest_store} is no longer in quartermaster.yaml.",
-                "A platform admin must add it again.",
-            )
-        return ObjectStore(version.manifest_store, store)
 
     def _get(self, version: Version, store: ObjectStore, deadline: float) -> Get:
         place = Location.of(version.manifest)

@@ -22,6 +22,7 @@ EXCEPTED = {
     "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
     "daily": "no GPU is measured here, and a week passes in its minutes; test_samples and"
     " test_digests tell it with a real Prometheus",
+    "dataset-browse": "no pod really runs here, so nothing surveys its bucket",
     "dataset-versions": "no pod really runs here, so nothing surveys its bucket",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",

@@ -48,7 +48,7 @@ LIKELY = [
     "A=secret/key", "data:/mnt", "data:/mnt:ro", "64Gi", "500m", "-5TiB", "9" * 400, "1:3", "3:1",
     "h100", "team-a", "team-b", "nobody", "imagenet", "lane-data", "chest-xray@v3", "retina@v1",
     "kept@v3", "theirs@v3", "faces", "@v1", "s3://lake/more/", "s3://qm-state/prod",
-    "s3://lake/../",
+    "s3://lake/../", "labels.csv", "train/", "*.csv", "[!a", "*" * 300, "/", "//",
     "0 2 * * *", "61 99 * * *", "ultra", "--", "—", "'", '"', "help", "--help", "python",
     "train.py",
     "<@U0BOB|bob>", "<#C0TEAMA|team-a>", "<!channel>", "<https://x.example|x>", "&lt;", "`", "*",

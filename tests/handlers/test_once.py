@@ -54,6 +54,7 @@ OWN = {
 }
 # Saying them again says the same of the same rows, with a line of audit each time.
 SAID_AGAIN = OWN | {
+    "/dataset head chest-xray@v3 labels.csv",
     "/dataset cache retina@v1 --yes",
     '/snapshot schedule lane-data "0 2 * * *" --max 14',
     "/gpu digest set --at 09:00",

@@ -57,6 +57,8 @@ TABLE = {
     "/dataset add more s3://lake/more/": "omla.... ..D.",
     "/dataset list": "omla.... ..D.",
     "/dataset show chest-xray": "omla.... ..D.",
+    "/dataset ls chest-xray@v3 train/": "omla.... ..D.",
+    "/dataset head chest-xray@v3 labels.csv": "omla.... ..D.",
     "/dataset version faces": "omla.... ..D.",
     "/dataset diff chest-xray@v3 retina@v1": "omla.... ..D.",
     "/dataset remove faces": "o.la.... ..D.",
