@@ -65,7 +65,7 @@ from bot.slack.receiving.incoming import Incoming, StepRun
 log = structlog.get_logger()
 
 # Buttons with these show something to whoever clicks, and change no card.
-_READING = {Right.RUN_READ}
+_READING = {Right.RUN_READ, Right.DATASET_READ}
 
 
 class CommandDispatcher:

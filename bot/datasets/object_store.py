@@ -83,8 +83,8 @@ class ObjectStore:
     def _refusal(self, doing: str, error: WorkError) -> StorageError:
         setting = f"stores.{self._name}"
         code = str(error.code or error.status) if isinstance(error, RefusedError) else ""
-        if error.reason == "changed":
-            return StorageError(error.message, "Record a new version of the dataset.")
+        if error.keys:
+            return _object_refusal(doing, error, setting)
         if error.reason == "not_found":
             said = f"{doing} failed: it does not exist ({code})."
             return StorageError(said, "It may have been deleted.")
@@ -103,6 +103,21 @@ class ObjectStore:
             f"{doing} failed: the store cannot be reached ({type(error.__cause__).__name__}).",
             f"{_TRY_AGAIN} {setting} sets the endpoint.",
         )
+
+
+def _object_refusal(doing: str, error: WorkError, setting: str) -> StorageError:
+    """Why the content of an object could not be read; engines do not say it in the store's code."""
+    match error.reason:
+        case "changed":
+            return StorageError(error.message, "Record a new version of the dataset.")
+        case "no_access":
+            return StorageError(
+                f"{doing} failed: the store does not let the bot read it.",
+                f"A platform admin must allow it for the keys in {setting}.credentials.",
+            )
+        case _:
+            said = f"{doing} failed: the store cannot be reached, or is too busy."
+            return StorageError(said, f"{_TRY_AGAIN} {setting} sets the endpoint.")
 
 
 def opened(settings: Configuration, name: str) -> ObjectStore:

@@ -149,6 +149,15 @@ class DatasetService:
         dataset = finding.dataset(session, team, reference.name, self._format_command)
         return finding.version(session, dataset, reference.version, self._format_command)
 
+    def get_version(self, session: Session, team: str, version_id: str) -> Version:
+        """The version with that id, from a button; NotFoundError if the team may not use it."""
+        found = session.get(Version, version_id)
+        dataset = session.get(Dataset, found.dataset_id) if found is not None else None
+        is_there = dataset is not None and dataset.removed_at is None and dataset.is_for(team)
+        if found is None or not is_there or found.phase != VersionPhase.READY:
+            raise NotFoundError("This version is no longer in the catalogue.")
+        return found
+
     def listing(self, session: Session, team: str) -> list[Entry]:
         """The datasets that a team may use with their newest versions and caches, by name."""
         datasets = finding.visible(session, team)

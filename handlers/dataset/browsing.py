@@ -6,7 +6,8 @@ from typing_extensions import override
 
 from bot.commands.context import Context
 from bot.datasets.browsing.card import Spelled, file_card, head_card, listing_card
-from bot.datasets.browsing.listing import Listing, ListRequest
+from bot.datasets.browsing.listing import MOST_PAGES, Listing, ListRequest
+from bot.datasets.browsing.paging import NEXT, read
 from bot.datasets.browsing.text import MOST_LINES
 from bot.datasets.finding import Reference
 from bot.people.access import Right
@@ -18,7 +19,6 @@ from handlers.dataset.catalogue import DatasetReference
 
 dataset = Part("dataset")
 
-_MOST_PAGES = 1_000
 _LONGEST_PATH = 1_024
 
 
@@ -90,21 +90,39 @@ class ListArguments:
 @dataset.argument("path", FolderPath(), default="", help="Folder or file (default: everything)")
 @dataset.option("--search", FileSearch(200), help="Find files in it by name")
 @dataset.option("--largest", "is_largest", flag=True, help="Sort by size instead of by name")
-@dataset.option("--page", WholeNumber(1, _MOST_PAGES), default=1, help="Page of the answer")
+@dataset.option("--page", WholeNumber(1, MOST_PAGES), default=1, help="Page of the answer")
 def list_files(ctx: Context, asked: ListArguments) -> Reply:
     """A page of a folder, read from the manifest after the acknowledgement."""
     name, _ = ctx.team()
     found = ctx.datasets.catalogue.find_version(ctx.session, name, asked.reference)
+    spelled = Spelled(found, ctx.format_command, name, is_named=asked.team is not None)
+    return _listed(ctx, spelled, asked.request)
+
+
+def _of_page(_ctx: Context, value: str) -> str:
+    return read(value).team
+
+
+@dataset.button(NEXT, right=Right.DATASET_READ, team=_of_page, repeats=True)
+def click_next(ctx: Context, value: str) -> Reply:
+    """The next page of a listing."""
+    asked = read(value)
+    found = ctx.datasets.catalogue.get_version(ctx.session, asked.team, asked.version_id)
+    spelled = Spelled(found, ctx.format_command, asked.team, is_named=asked.is_named)
+    return _listed(ctx, spelled, asked.request)
+
+
+def _listed(ctx: Context, spelled: Spelled, request: ListRequest) -> Reply:
     reads, shows_content = ctx.datasets.browse_reads, ctx.datasets.browsing.shows_content()
-    spelled = Spelled(found, ctx.format_command, asked.team)
+    version = spelled.version
 
     def answer() -> Reply:
-        files = reads.listing(found, asked.request)
+        files = reads.listing(version, request)
         if isinstance(files, Listing):
-            return Reply(card=listing_card(files, asked.request, spelled))
+            return Reply(card=listing_card(files, request, spelled))
         return Reply(card=file_card(files, spelled, shows_content=shows_content))
 
-    return Reply((join("Reading the manifest of ", code(found.reference), "…"),), later=answer)
+    return Reply((join("Reading the manifest of ", code(version.reference), "…"),), later=answer)
 
 
 @dataset.verb(

@@ -39,15 +39,19 @@ async def _folders_are_listed(alice: Person) -> None:
     )
     await alice.types("#team-a", "/dataset ls chest-xray train/ --largest")
     await alice.is_told("Reading the manifest of chest-xray@v1…")
-    await alice.is_told(
+    first = await alice.is_told(
         "chest-xray@v1: train/",
         "Rows 1 to 40 of 50, the largest first.",
         "/dataset ls chest-xray@v1 train --largest --page 2",
         "049.png | 57 bytes",
     )
-    await alice.types("#team-a", "/dataset ls chest-xray@v1 train --largest --page 2")
+    if first is not None:
+        await alice.clicks(first, "Next page")
+        await alice.is_told("Reading the manifest of chest-xray@v1…")
+        await alice.is_told("Rows 41 to 50 of 50, the largest first.", "000.png | 8 bytes")
+    await alice.types("#team-a", "/dataset ls chest-xray@v1 train --largest --page 3")
     await alice.is_told("Reading the manifest of chest-xray@v1…")
-    await alice.is_told("Rows 41 to 50 of 50, the largest first.", "000.png | 8 bytes")
+    await alice.is_told("There is no page 3.", "There are pages 1 to 2.")
 
 
 async def _files_are_found(alice: Person) -> None:

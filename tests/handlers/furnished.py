@@ -341,6 +341,7 @@ def _of_datasets(session: Session, later: int) -> dict[str, str]:
     cache = session.scalars(select(Cache).where(col(Cache.reference) == "chest-xray@v3")).one()
     dataset = session.scalars(select(Dataset).where(col(Dataset.name) == "retina")).one()
     return {
+        "dataset.page": json.dumps({"v": cache.version_id, "t": "team-a", "p": "train", "n": 2}),
         "dataset.version": dataset.id,
         "dataset.evict": cache.id,
         "dataset.extend": f"{cache.id} {later + 86_400}",

@@ -1,7 +1,8 @@
 """/dataset ls and head: what is acknowledged, read, allowed and recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from structlog.testing import capture_logs
 
 from bot.audit import AuditLine
 from bot.database.database import Session
+from bot.datasets.browsing.paging import PageRequest, page_buttons, read
 from bot.datasets.manifest import Entry, ManifestWriter, write_index
 from bot.datasets.tables import Version, VersionPhase
+from bot.slack.card import Button
 from bot.slack.text import as_text
 from tests.handlers.command_client import (
     ALICE,
@@ -40,6 +43,8 @@ datasets:
   state_store: lake
 """
 LABELS = b"image,finding\n0.png,none\n"
+FILES = {"labels.csv": LABELS, "train/0.png": b"\x89PNG\r\n\x1a\n"}
+MANY = {f"my set/{number:03}": b"a" for number in range(90)}
 
 
 class Browser:
@@ -50,7 +55,7 @@ class Browser:
         self.lake = lake
         self.bucket = bucket
 
-    def record(self, files: dict[str, bytes], readers: str) -> None:
+    def record(self, files: Mapping[str, bytes], readers: str) -> None:
         """A version of these files."""
         self.lake.put(self.bucket, files)
         added = f"/dataset add chest-xray s3://{self.bucket}/set/ {readers}"
@@ -86,6 +91,26 @@ class Browser:
         later = as_text(reply.later()) if reply.later is not None else ""
         return as_text(reply), later
 
+    def clicks(self, button: Button, person: str = ALICE, channel: str = TEAM_A) -> str:
+        """The answer that follows a click, or else the acknowledgement."""
+        what = {"kind": "button", "command": button.action, "value": button.value}
+        incoming = self.client.incoming(person, channel, **what)
+        reply = self.client.application.dispatcher.answer(incoming)
+        assert reply is not None
+        return as_text(reply.later() if reply.later is not None else reply)
+
+    def next_page(self, text: str) -> Button:
+        """The button under a listing that has another page."""
+        name, _, words = text.removeprefix("/").partition(" ")
+        incoming = self.client.incoming(ALICE, TEAM_A, command=name, words=words)
+        reply = self.client.application.dispatcher.answer(incoming)
+        assert reply is not None
+        assert reply.later is not None
+        card = reply.later().card
+        assert card is not None
+        (button,) = card.buttons
+        return button
+
     def audited(self) -> list[tuple[str | None, str, dict[str, str]]]:
         """What the audit has about looking into files."""
         work = select(AuditLine).where(col(AuditLine.verb) == "dataset.head")
@@ -95,9 +120,14 @@ class Browser:
 
 @contextmanager
 def browsing(
-    folder: Path, served: Served, lake: Lake, more: str = "", readers: str = ""
+    folder: Path,
+    served: Served,
+    lake: Lake,
+    more: str = "",
+    readers: str = "",
+    files: Mapping[str, bytes] = FILES,
 ) -> Iterator[Browser]:
-    """A bot whose store is real, with a recorded version of two files."""
+    """A bot whose store is real, with a recorded version of two files, or of others."""
     bucket = lake.bucket()
     told = {"ENDPOINT": lake.server.endpoint, "KEYS": str(lake.credentials), "BUCKET": bucket}
     settings = SETTINGS
@@ -105,7 +135,7 @@ def browsing(
         settings = settings.replace(word, value)
     with opened(folder, f"sqlite:///{folder}/test.db", served, settings + more) as client:
         found = Browser(client, lake, bucket)
-        found.record({"labels.csv": LABELS, "train/0.png": b"\x89PNG\r\n\x1a\n"}, readers)
+        found.record(files, readers)
         yield found
 
 
@@ -278,3 +308,43 @@ def test_a_lost_manifest_is_named(browser: Browser) -> None:
             f"Reading {where} from store lake failed: it does not exist (NoSuchKey).",
             "It may have been deleted.",
         ]
+
+
+def test_a_button_shows_the_next_page(tmp_path: Path, served: Served, lake: Lake) -> None:
+    with browsing(tmp_path, served, lake, readers="--readers team-b", files=MANY) as browser:
+        button = browser.next_page("/dataset ls chest-xray 'my set'")
+        shown = browser.clicks(button).splitlines()
+        assert shown[:5] == [
+            "chest-xray@v1: my set/",
+            "90 files, 90 bytes.",
+            "Rows 41 to 80 of 90.",
+            "Next: `/dataset ls chest-xray@v1 'my set' --page 3`",
+            "  Name  Size",
+        ]
+        assert browser.clicks(button) == "\n".join(shown)
+        refusal = browser.clicks(button, BOB, TEAM_B).splitlines()[0]
+        assert refusal == "You are not a member of team-a."
+        theirs = replace(button, value=button.value.replace("team-a", "team-b"))
+        assert browser.clicks(theirs, BOB, TEAM_B).splitlines()[2] == "Rows 41 to 80 of 90."
+
+
+def test_a_button_shows_nothing_of_others(tmp_path: Path, served: Served, lake: Lake) -> None:
+    with browsing(tmp_path, served, lake, files=MANY) as browser:
+        button = browser.next_page("/dataset ls chest-xray 'my set'")
+        theirs = replace(button, value=button.value.replace("team-a", "team-b"))
+        gone = "This version is no longer in the catalogue."
+        assert browser.clicks(theirs, BOB, TEAM_B) == gone
+        old = replace(button, value='{"v":"1"}')
+        assert browser.clicks(old).splitlines() == [
+            "This button is out of date.",
+            "Type the command again.",
+        ]
+        browser.client.says(ALICE, TEAM_A, "/dataset remove chest-xray")
+        assert browser.clicks(button) == gone
+
+
+@pytest.mark.parametrize("path", ["ä" * 400, '"' * 400, "a/" * 100 + "b"])
+def test_any_usual_path_fits_into_the_button(path: str) -> None:
+    found = page_buttons(PageRequest(version_id="v" * 36, team="team-a", path=path, page=2))
+    assert len(found) == 1
+    assert read(found[0].value).path == path

@@ -138,6 +138,7 @@ TABLE = {
     "[train.keep]": "o.la.... ..DE",
     "[train.requeue]": "o.la.... ..D.",
     "[train.cache]": "o....... ..D.",
+    "[dataset.page]": "omla.... ..D.",
     "[dataset.cache]": "omla.... ..D.",
     "[dataset.version]": "omla.... ..D.",
     "[dataset.push]": "omla.... ..D.",

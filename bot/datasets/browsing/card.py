@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bot.datasets.browsing.folders import Row
-from bot.datasets.browsing.listing import Listing, ListRequest
+from bot.datasets.browsing.listing import MOST_PAGES, Listing, ListRequest
+from bot.datasets.browsing.paging import PageRequest, page_buttons
 from bot.datasets.browsing.reads import DEADLINE_SECONDS, MOST_OBJECTS
 from bot.datasets.browsing.text import TextHead
 from bot.datasets.manifest import Entry
@@ -19,11 +20,24 @@ _HEADER = ("Name", "Size", "Files")
 
 
 class Spelled(NamedTuple):
-    """How commands about a version are typed where the answer is read; `team` as it was named."""
+    """How a version is asked about where the answer is read; `is_named` if the team was typed."""
 
     version: Version
     format_command: FormatCommand
-    team: str | None = None
+    team: str
+    is_named: bool = False
+
+    def page(self, request: ListRequest, page: int) -> PageRequest:
+        """Another page of the same."""
+        return PageRequest(
+            version_id=self.version.id,
+            team=self.team,
+            is_named=self.is_named,
+            path=request.path,
+            search=request.search,
+            is_largest=request.is_largest,
+            page=page,
+        )
 
     def listing(self, request: ListRequest, page: int) -> str:
         """The command that shows another page of the same."""
@@ -37,7 +51,7 @@ class Spelled(NamedTuple):
         return self._command("head", path)
 
     def _command(self, verb: str, *words: str) -> str:
-        team = ("--team", self.team) if self.team else ()
+        team = ("--team", self.team) if self.is_named else ()
         said = shlex.join((verb, self.version.reference, *words, *team))
         return self.format_command(f"dataset {said}")
 
@@ -50,7 +64,15 @@ def listing_card(found: Listing, request: ListRequest, spelled: Spelled) -> Card
         f"{spelled.version.reference}{path}{searched}",
         lines=tuple(_lines(found, request, spelled)),
         table=_table(found.rows) if found.rows else None,
+        buttons=page_buttons(spelled.page(request, request.page + 1))
+        if _has_next(found, request)
+        else (),
     )
+
+
+def _has_next(found: Listing, request: ListRequest) -> bool:
+    is_more = found.skipped + len(found.rows) < found.rows_found
+    return bool(found.rows) and is_more and request.page < MOST_PAGES
 
 
 def _lines(found: Listing, request: ListRequest, spelled: Spelled) -> Iterator[Markup]:
@@ -72,7 +94,7 @@ def _lines(found: Listing, request: ListRequest, spelled: Spelled) -> Iterator[M
     yield plain(
         f"Rows {found.skipped + 1:,} to {shown:,} of {least.lower()}{found.rows_found:,}{order}."
     )
-    if shown < found.rows_found:
+    if _has_next(found, request):
         yield join("Next: ", code(spelled.listing(request, request.page + 1)))
 
 

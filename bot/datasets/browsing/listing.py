@@ -12,6 +12,8 @@ from bot.datasets.browsing.folders import Manifest, Row
 PAGE_ROWS = 40
 """Rows of an answer: that many fit into a message, however long their names are."""
 
+MOST_PAGES = 1_000
+
 
 @dataclass(frozen=True)
 class ListRequest:

@@ -1,15 +1,18 @@
 """What the bot reads from a real object store, and what people read when it cannot."""
 
+from hashlib import md5
 from pathlib import Path
 
 import pytest
 
 from bot.config import Store
 from bot.datasets.location import Location
+from bot.datasets.manifest import Entry
 from bot.datasets.object_store import ObjectStore
 from bot.errors import StorageError
 from playground.loopback import free_port
 from tests.bot.datasets.worker.proxy import Exchange, proxied
+from tests.cloud_storage import cloud_storage
 from tests.object_stores import Lake
 
 
@@ -83,3 +86,81 @@ def test_another_region_is_said_to_admins(lake: Lake) -> None:
             " PermanentRedirect. Check endpoint, region and path_style in the store's settings."
             " A platform admin finds them below stores.lake."
         )
+
+
+def begun(source: ObjectStore, bucket: str, entry: Entry) -> str:
+    with pytest.raises(StorageError) as caught:
+        source.begin(Location(bucket, "set/"), entry, 10)
+    return f"{caught.value.message} {caught.value.hint}"
+
+
+def test_only_the_first_bytes_are_requested(lake: Lake) -> None:
+    bucket, content = lake.bucket(), b"0123456789" * 100_000
+    lake.put(bucket, {"large.txt": content})
+    etag = md5(content, usedforsecurity=False).hexdigest()
+    with proxied(lake.server.endpoint) as between:
+        source = store(lake, endpoint=between.endpoint)
+        entry = Entry("large.txt", len(content), etag)
+        assert source.begin(Location(bucket, "set/"), entry, 15) == content[:15]
+        source.close()
+    (exchange,) = between.exchanges
+    assert exchange.asked["range"] == "bytes=0-14"
+    assert exchange.asked["if-match"] == f'"{etag}"'
+
+
+def test_refused_reading_is_said_to_admins(lake: Lake) -> None:
+    def denies(exchange: Exchange) -> None:
+        exchange.answer(403, "AccessDenied")
+
+    bucket = lake.bucket()
+    lake.put(bucket, {"a.txt": b"a"})
+    with proxied(lake.server.endpoint, before=denies) as between:
+        said = begun(store(lake, endpoint=between.endpoint), bucket, Entry("a.txt", 1, "e"))
+    assert said == (
+        f"Reading s3://{bucket}/set/a.txt from store lake failed: the store does not let the bot"
+        " read it. A platform admin must allow it for the keys in stores.lake.credentials."
+    )
+
+
+def test_a_busy_store_is_said_after_retries(lake: Lake) -> None:
+    def is_busy(exchange: Exchange) -> None:
+        exchange.answer(503, "SlowDown")
+
+    with proxied(lake.server.endpoint, before=is_busy) as between:
+        said = begun(store(lake, endpoint=between.endpoint), "any", Entry("a.txt", 1, "e"))
+    assert said == (
+        "Reading s3://any/set/a.txt from store lake failed: the store cannot be reached, or is too"
+        " busy. Try again in a minute. stores.lake sets the endpoint."
+    )
+    assert len(between.exchanges) == 3
+
+
+def test_lost_answers_of_reading_are_repeated(lake: Lake) -> None:
+    def loses(exchange: Exchange) -> None:
+        if exchange.number == 0:
+            exchange.lose()
+
+    bucket = lake.bucket()
+    lake.put(bucket, {"a.txt": b"recorded"})
+    etag = md5(b"recorded", usedforsecurity=False).hexdigest()
+    with proxied(lake.server.endpoint, after=loses) as between:
+        source = store(lake, endpoint=between.endpoint)
+        entry = Entry("a.txt", 8, etag)
+        assert source.begin(Location(bucket, "set/"), entry, 3) == b"rec"
+        source.close()
+
+
+def test_cloud_storage_reads_the_recorded_generation() -> None:
+    with cloud_storage() as cloud:
+        cloud.is_emulator = True
+        bucket = cloud.bucket()
+        recorded = cloud.put(bucket, "set/a.txt", b"recorded")
+        told = {"type": "gcs", "endpoint": cloud.endpoint}
+        source = ObjectStore("warehouse", Store.model_validate(told))
+        entry = Entry("a.txt", 8, recorded.etag, recorded.generation)
+        assert source.begin(Location(bucket, "set/", "gs"), entry, 3) == b"rec"
+        cloud.put(bucket, "set/a.txt", b"changed!")
+        assert begun(source, bucket, entry) == (
+            "a.txt was deleted after the version was recorded. Record a new version of the dataset."
+        )
+        source.close()
