@@ -87,7 +87,7 @@ READING = {
     for command in COMMANDS
     for verb in command.verbs.values()
     if not verb.mutates
-} | {"[train.logs]", "[train.open]", "[train.unfollow]", "[train.unwatch]"}
+} | {"[dataset.page]", "[train.logs]", "[train.open]", "[train.unfollow]", "[train.unwatch]"}
 # What is begun or ended in the direct messages of who asked, and seen nowhere else.
 ALONE = {"/train logs lane --follow", "[train.unfollow]", "[train.unwatch]"}
 
