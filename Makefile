@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills machine test-cluster test-node test-azure postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills machine test-cluster test-node test-azure chart test-chart postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -59,6 +59,7 @@ kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 rep
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on that of KUBECONFIG
 	@sh scripts/control_plane.sh $(PYTHON)
+	@sh scripts/helm.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/cluster $(PYTEST_ARGS)
 
 test-node: $(READY) ## run the tests with real pods, on two nodes of their own, built once (slow); needs root
@@ -86,7 +87,16 @@ types: $(READY) ## check types only
 docs: $(READY) ## generate docs/settings.md, docs/commands.md, and the rights of kinds of runs in deploy/
 	@$(PYTHON) -m bot.config.page docs/settings.md
 	@$(PYTHON) -m bot commands > docs/commands.md
-	@$(PYTHON) -m bot.training.kinds.rights deploy/kubernetes/10-access.yaml
+	@$(PYTHON) -m bot.training.kinds.rights deploy/helm/quartermaster/templates/access.yaml \
+		deploy/kubernetes/10-access.yaml
+
+chart: $(READY) ## render deploy/kubernetes from the Helm chart; builds Helm once (slow)
+	@sh scripts/helm.sh $(PYTHON)
+	@$(PYTHON) -m tests.deploy.rendering
+
+test-chart: $(READY) ## lint, render and test the Helm chart; builds Helm once (slow)
+	@sh scripts/helm.sh $(PYTHON)
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),tests/deploy -k chart)
 
 migration: $(READY) ## write a migration for changed tables: make migration MESSAGE="add x to y"
 	@$(PYTHON) scripts/new_migration.py "$(MESSAGE)"

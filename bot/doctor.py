@@ -59,8 +59,8 @@ _IN_TEAMS: tuple[Right, ...] = (
     Right("create", _CORE, "secrets"),
     Right("get", _CORE, "secrets"),
     Right("create", _CORE, "services"),
-    Right("create", "networking.k8s.io", "ingresses"),
 )
+_FOR_ENTRANCES = (Right("create", "networking.k8s.io", "ingresses"),)
 
 
 def examine(path: Path) -> list[Finding]:
@@ -231,7 +231,8 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     engine = ENGINES[at.engine]
     yield engine_finding(engine, cluster, about)
     roots = training.served(cluster)
-    yield _rights(cluster, about, _needed(engine.rights, roots, teams))
+    in_teams = _IN_TEAMS if at.ingress is None else (*_IN_TEAMS, *_FOR_ENTRANCES)
+    yield _rights(cluster, about, _needed(engine.rights, roots, in_teams, teams))
     yield from training.kind_findings(roots, teams, about)
     yield from engine.check_teams(teams, cluster, about)
     yield from snapshots.checks(settings, cluster)
@@ -258,7 +259,10 @@ def _skew(cluster: Cluster, about: str) -> Finding:
 
 
 def _needed(
-    of_engine: Sequence[Right], roots: Sequence[RootType], teams: Mapping[str, Team]
+    of_engine: Sequence[Right],
+    roots: Sequence[RootType],
+    in_teams: Sequence[Right],
+    teams: Mapping[str, Team],
 ) -> Sequence[tuple[Right, str | None]]:
     """What the bot does: in the whole cluster, where no namespace is named, and in the teams'."""
     workloads = [each.resource for each in roots]
@@ -267,7 +271,7 @@ def _needed(
     namespaces = sorted({team.namespace for team in teams.values()})
     return [
         *((right, None) for right in (*watched, *_EVERYWHERE, *of_engine)),
-        *((right, space) for space in namespaces for right in (*written, *_IN_TEAMS)),
+        *((right, space) for space in namespaces for right in (*written, *in_teams)),
     ]
 
 

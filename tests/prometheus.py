@@ -59,7 +59,7 @@ def prometheus(
 
     It goes on scraping the `exporter` (host and port) every second, whose labels it leaves alone.
     """
-    server, tool = _program("prometheus"), _program("promtool")
+    server, tool = prometheus_program("prometheus"), prometheus_program("promtool")
     text, data = folder / "scraped.txt", folder / "data"
     text.write_text(scraped.text)
     data.mkdir()
@@ -98,7 +98,8 @@ def _address(process: subprocess.Popen[str]) -> str:
     raise RuntimeError("Prometheus ended before it was ready")
 
 
-def _program(name: str) -> str:
+def prometheus_program(name: str) -> str:
+    """The path of `prometheus` or `promtool`; skips where it is absent."""
     found = shutil.which(name) or shutil.which(name, path=str(_FOLDER))
     return found or _absent()
 

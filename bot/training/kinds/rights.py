@@ -1,6 +1,6 @@
 """The rights that the kinds of runs need, as rules of RBAC; `make docs` writes them into deploy/.
 
-Usage: python -m bot.training.kinds.rights deploy/kubernetes/10-access.yaml
+Usage: python -m bot.training.kinds.rights FILE ..., a template of the chart and what it renders.
 """
 
 import sys
@@ -34,5 +34,5 @@ def _rule(root: RootType, verbs: Sequence[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(with_rules(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(with_rules(path.read_text(encoding="utf-8")), encoding="utf-8")

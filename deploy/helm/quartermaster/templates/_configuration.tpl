@@ -1,0 +1,74 @@
+{{/* What the chart reads out of quartermaster.yaml. */}}
+
+{{- define "quartermaster.replicas" -}}
+{{- if kindIs "invalid" .Values.replicas -}}
+{{- ternary 1 2 (eq .Values.database.type "sqlite") -}}
+{{- else -}}
+{{- int .Values.replicas -}}
+{{- end -}}
+{{- end }}
+
+{{- define "quartermaster.transport" -}}
+{{- dig "slack" "transport" "socket" .Values.config -}}
+{{- end }}
+
+{{- define "quartermaster.engine" -}}
+{{- dig "clusters" .Values.cluster "engine" "kueue" .Values.config -}}
+{{- end }}
+
+{{/* The teams that can use this cluster, as a YAML map. */}}
+{{- define "quartermaster.teams" -}}
+{{- $here := dict -}}
+{{- range $name, $team := .Values.config.teams -}}
+{{- if has $.Values.cluster (default (list (default "default" $team.cluster)) $team.clusters) -}}
+{{- $_ := set $here $name $team -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $here -}}
+{{- end }}
+
+{{/* Their namespaces; teams can share one. */}}
+{{- define "quartermaster.namespaces" -}}
+{{- $found := list -}}
+{{- range include "quartermaster.teams" . | fromYaml -}}
+{{- $found = append $found .namespace -}}
+{{- end -}}
+{{- $found | uniq | sortAlpha | toYaml -}}
+{{- end }}
+
+{{/* The namespace of datasets, if they are in this cluster. */}}
+{{- define "quartermaster.datasets" -}}
+{{- with .Values.config.datasets -}}
+{{- if eq (default "default" .cluster) $.Values.cluster -}}{{- .namespace -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Non-empty if runs can have Ingresses. */}}
+{{- define "quartermaster.ingresses" -}}
+{{- $asked := toString .Values.rights.ingresses -}}
+{{- if or (eq $asked "true") (and (eq $asked "auto") (dig "clusters" .Values.cluster "ingress" nil .Values.config)) -}}true{{- end -}}
+{{- end }}
+
+{{/* Non-empty if the workers of a run can be in a Deployment. */}}
+{{- define "quartermaster.deployments" -}}
+{{- $asked := toString .Values.rights.deployments -}}
+{{- $allowed := eq $asked "true" -}}
+{{- if eq $asked "auto" -}}
+{{- range include "quartermaster.teams" . | fromYaml -}}
+{{- if has "sync" (dig "admission" "host_network" list .) -}}{{- $allowed = true -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if $allowed -}}true{{- end -}}
+{{- end }}
+
+{{/* The file, with what the chart adds. */}}
+{{- define "quartermaster.file" -}}
+{{- $own := dict "http" (dict "listen" "0.0.0.0:8080" "ops_listen" "0.0.0.0:8081") -}}
+{{- if eq .Values.database.type "sqlite" -}}
+{{- $_ := set $own "database" (dict "url" "sqlite:////var/lib/quartermaster/quartermaster.db") -}}
+{{- end -}}
+{{- if .Values.config.datasets -}}
+{{- $_ := set $own "datasets" (dict "image" (include "quartermaster.image" .)) -}}
+{{- end -}}
+{{- mergeOverwrite $own (deepCopy .Values.config) | toYaml -}}
+{{- end }}
