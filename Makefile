@@ -94,7 +94,7 @@ chart: $(READY) ## render deploy/kubernetes from the Helm chart; builds Helm onc
 	@sh scripts/helm.sh $(PYTHON)
 	@$(PYTHON) -m tests.deploy.rendering
 
-test-chart: $(READY) ## lint, render and test the Helm chart; builds Helm once (slow)
+test-chart: $(READY) prometheus ## lint, render and test the Helm chart; builds Helm once (slow)
 	@sh scripts/helm.sh $(PYTHON)
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),tests/deploy -k chart)
 

@@ -279,7 +279,10 @@ def _rights(cluster: Cluster, about: str, needed: Sequence[tuple[Right, str | No
     """Whether the bot may do what it does, in the whole cluster and in the teams' namespaces."""
     missing = [_spelled(right, place) for right, place in needed if not _may(cluster, right, place)]
     if missing:
-        remedy = "Apply deploy/kubernetes; each team's namespace needs its own RoleBinding."
+        remedy = (
+            "Upgrade the Helm release, or apply deploy/kubernetes; each team's namespace needs its"
+            " own RoleBinding."
+        )
         return Finding(f"{about} rights", "failed", f"missing: {', '.join(missing)}", remedy)
     return Finding(f"{about} rights", "ok", f"all {len(needed)} are granted")
 

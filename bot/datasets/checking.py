@@ -36,9 +36,19 @@ _RIGHTS = (
     ("get", "", "pods", "log"),
     ("list", "", "events", ""),
 )
-_APPLY = "Apply deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace."
+_APPLY = (
+    "Upgrade the Helm release, or apply deploy/kubernetes/17-datasets.yaml to the namespace in"
+    " datasets.namespace."
+)
+_APPLY_PUSHES = (
+    "Set rights.snapshotPushes in the Helm chart, or apply deploy/kubernetes/17-datasets.yaml to"
+    " the namespace in datasets.namespace."
+)
 _MANY = "ReadWriteMany"
-_APPLY_ALL = "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
+_APPLY_ALL = (
+    "Set rights.sharedVolumes (with Trident also rights.trident) in the Helm chart, or apply"
+    " deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
+)
 _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
@@ -77,7 +87,8 @@ def _snapshots(cluster: Cluster) -> Finding:
     if cluster.may("list", SNAPSHOTS.group, SNAPSHOTS.plural):
         return Finding("dataset snapshots", "ok", "the bot can list the snapshots of volumes")
     says = "the bot may not list VolumeSnapshots and evicts no cache without checking them"
-    return Finding("dataset snapshots", "failed", says, "Apply deploy/kubernetes/10-access.yaml.")
+    remedy = "Upgrade the Helm release, or apply deploy/kubernetes/10-access.yaml."
+    return Finding("dataset snapshots", "failed", says, remedy)
 
 
 def _sharing(settings: Settings, datasets: Datasets, cluster: Cluster) -> Finding:
@@ -118,7 +129,7 @@ def _pushing_snapshots(datasets: Datasets, cluster: Cluster) -> Finding:
     missing = lacking(cluster, needed)
     if missing:
         says = f"snapshots cannot be pushed: missing {spelled(missing)}"
-        return Finding("pushing snapshots", "warning", says, _APPLY)
+        return Finding("pushing snapshots", "warning", says, _APPLY_PUSHES)
     return Finding("pushing snapshots", "ok", f"all {len(needed)} rights are granted")
 
 

@@ -28,9 +28,13 @@ _EVERYWHERE = (
 )
 _SEVERAL = 2
 _APPLY_TRIDENT = (
-    "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
+    "Set rights.trident in the Helm chart, or apply deploy/kubernetes/17-datasets.yaml, and"
+    " 20-teams.yaml for each team's namespace."
 )
-_APPLY = "Apply deploy/kubernetes/10-access.yaml, and 20-teams.yaml for each team's namespace."
+_APPLY = (
+    "Set rights.snapshots (with Trident also rights.trident) in the Helm chart, or apply"
+    " deploy/kubernetes/10-access.yaml, and 20-teams.yaml for each team's namespace."
+)
 
 
 def checks(settings: Settings, cluster: Cluster) -> Findings:

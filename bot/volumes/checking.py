@@ -25,7 +25,10 @@ _CHANGING = (
     f"{_NETAPP}/capacityPools/volumes/PoolChange/action",
     "Microsoft.NetApp/locations/operationresults/read",
 )
-_APPLY = "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's namespace."
+_APPLY = (
+    "Upgrade the Helm release, or apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for"
+    " each team's namespace."
+)
 _ROLE = "Give the bot's Azure identity the role in docs/anf.md for that resource group."
 
 
@@ -60,7 +63,10 @@ def records(settings: Settings, cluster: Cluster) -> Findings:
               for verb in ("get", "patch")]  # fmt: skip
     missing = lacking(cluster, needed)
     if missing:
-        remedy = "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
+        remedy = (
+            "Set rights.tridentRepairs in the Helm chart, or apply"
+            " deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
+        )
         yield Finding(about, "warning", f"missing: {spelled(missing)}", remedy)
     else:
         yield Finding(about, "ok", "its records of moved volumes can be read and repaired")

@@ -57,10 +57,16 @@ class Installation:
         }
         return {"config": {"workspace": "T012ABCDEF", "teams": teams}}
 
-    def run(self, verb: str, values: dict[str, Any] | None = None) -> str:
+    def run(self, verb: str, values: dict[str, Any] | None = None, *options: str) -> str:
         """What a command of Helm says about the release."""
         chart = () if values is None else (str(CHART),)
-        return self._helm.run(verb, self.release, *chart, "-n", self.namespace, values=values)
+        place = (self.release, *chart, "-n", self.namespace)
+        return self._helm.run(verb, *place, *options, values=values)
+
+    def apply_plainly(self, values: dict[str, Any]) -> None:
+        """Makes the objects of these values without Helm, as `kubectl apply` does."""
+        for each in self._helm.objects(values, release=self.release, namespace=self.namespace):
+            self.api.apply(each)
 
     def objects(self) -> Objects:
         """What carries the label of the release."""

@@ -53,6 +53,18 @@ def test_the_database_outlives_an_uninstallation(installation: Installation) -> 
     assert installation.objects() == installation.rendered(installation.of_teams(1))
 
 
+def test_plain_manifests_can_become_a_release(installation: Installation) -> None:
+    values = installation.of_teams(1)
+    installation.apply_plainly(values)
+    with pytest.raises(HelmError, match="cannot be imported into the current release"):
+        installation.run("install", values)
+    said = installation.run("install", values, "--take-ownership", "--server-side=false")
+    assert "serves 1 team" in said
+    more = installation.of_teams(2)
+    installation.run("upgrade", more)
+    assert installation.objects() == installation.rendered(more)
+
+
 def test_everything_at_once_is_accepted(installation: Installation, site: Site) -> None:
     datasets, trident = site.add_namespace(), site.add_namespace()
     values = with_minimal(

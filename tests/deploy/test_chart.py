@@ -208,7 +208,7 @@ def test_only_settings_of_the_start_restart_the_bot(helm: Helm) -> None:
     assert annotation() == annotation(config(admins={"people": ["U012CAROL"]}))
 
 
-def test_the_list_of_such_settings_is_the_documented_one() -> None:
+def test_settings_that_restart_are_those_documented() -> None:
     template = (CHART / "templates" / "deployment.yaml").read_text(encoding="utf-8")
     (picked,) = re.findall(r"pick \$file ((?:\"[a-z]+\" )+)\|", template)
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -233,6 +233,28 @@ def test_notes_say_what_is_left_to_do(helm: Helm) -> None:
         "  kubectl -n chat rollout status deploy/quartermaster",
         f"  kubectl -n chat exec deploy/quartermaster -c bot -- {DOCTOR}",
     ]
+
+
+def test_the_page_installs_a_bot_that_starts(helm: Helm, tmp_path: Path) -> None:
+    page = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
+    (values,) = re.findall(r"\*\*3\. .*?```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(values.splitlines()) <= 25
+    objects = helm.objects(yaml.safe_load(values))
+    path = tmp_path / "quartermaster.yaml"
+    path.write_text(the(objects, "ConfigMap")["data"]["quartermaster.yaml"], encoding="utf-8")
+    assert list(ConfigurationFile(path).load().teams) == ["team-a"]
+    (bot,) = the(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert bot["image"] == "registry.example.com/quartermaster:0.1.0"
+
+
+def test_values_on_the_page_are_known(helm: Helm) -> None:
+    page = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
+    blocks = [yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    accounts = [each for each in blocks if "serviceAccount" in each]
+    assert len(accounts) == 2
+    for each in accounts:
+        account = the(helm.objects(with_minimal(each)), "ServiceAccount")
+        assert account["metadata"]["annotations"] == each["serviceAccount"]["annotations"]
 
 
 def test_versions_of_chart_and_bot_agree() -> None:

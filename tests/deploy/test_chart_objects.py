@@ -1,20 +1,11 @@
 """The objects that the chart makes: the bot, its network, and what watches it."""
 
-import re
-import subprocess
-from pathlib import Path
-
 import pytest
 import yaml
-from prometheus_client.metrics import MetricWrapperBase
 
-from bot.serving import health
-from bot.slack import metrics
-from playground.settings import merged
-from tests.deploy.features import SETS, Values, config
+from tests.deploy.features import SETS
 from tests.deploy.helm_program import Helm
 from tests.deploy.rendering import the
-from tests.prometheus import prometheus_program
 from tests.schemas import fits_its_kind
 
 OF_OPERATORS = {
@@ -79,7 +70,7 @@ def test_postgresql_gets_two_bots_that_roll(helm: Helm) -> None:
     assert "database" not in yaml.safe_load(text)
 
 
-def test_sqlite_gets_one_bot_and_a_volume_that_stays(helm: Helm) -> None:
+def test_sqlite_gets_one_bot_and_its_volume(helm: Helm) -> None:
     objects = helm.objects(SETS["minimal"])
     claim = the(objects, "PersistentVolumeClaim")
     assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
@@ -179,45 +170,3 @@ def test_an_external_secret_fills_the_secret(helm: Helm) -> None:
             }
         ],
     }
-
-
-def test_a_service_monitor_selects_the_ops_service(helm: Helm) -> None:
-    objects = helm.objects(SETS["monitoring"])
-    monitor = the(objects, "ServiceMonitor")
-    assert monitor["metadata"]["labels"] == {**SELECTOR, "release": "prometheus"}
-    service = the(objects, "Service", "quartermaster-ops")
-    selected = monitor["spec"]["selector"]["matchLabels"]
-    assert service["metadata"]["labels"] == selected
-    assert monitor["spec"]["endpoints"] == [{"port": "ops", "path": "/metrics", "interval": "30s"}]
-    assert [port["name"] for port in service["spec"]["ports"]] == ["ops"]
-
-
-def test_prometheus_accepts_the_alerts(helm: Helm, tmp_path: Path) -> None:
-    rule = the(helm.objects(SETS["monitoring"]), "PrometheusRule")
-    path = tmp_path / "rules.yaml"
-    path.write_text(yaml.safe_dump(rule["spec"]), encoding="utf-8")
-    command = [prometheus_program("promtool"), "check", "rules", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, "6 rules found" in done.stdout) == (0, True), done.stderr
-
-
-def test_alerts_name_metrics_that_exist(helm: Helm) -> None:
-    rule = the(helm.objects(SETS["monitoring"]), "PrometheusRule")
-    (group,) = rule["spec"]["groups"]
-    made = [each for module in (health, metrics) for each in vars(module).values()]
-    counted = [each for each in made if isinstance(each, MetricWrapperBase)]
-    known = {described.name for each in counted for described in each.describe()}
-    for each in group["rules"]:
-        named = set(re.findall(r"quartermaster_[a-z_]+", each["expr"]))
-        assert {name.removesuffix("_bucket") for name in named} - known == set()
-        assert named
-        assert set(each["annotations"]) == {"summary", "runbook"}
-
-
-def test_sockets_are_watched_only_where_they_are(helm: Helm) -> None:
-    def alerts(values: Values) -> set[str]:
-        (group,) = the(helm.objects(values), "PrometheusRule")["spec"]["groups"]
-        return {each["alert"] for each in group["rules"]}
-
-    http = merged(SETS["monitoring"], config(slack={"transport": "http"}))
-    assert alerts(SETS["monitoring"]) - alerts(http) == {"QuartermasterNotConnectedToSlack"}

@@ -99,7 +99,10 @@ def test_rights_for_sharing_are_looked_at(rig: Rig, lake: Lake) -> None:
             "runs cannot read caches from team namespaces: missing delete persistentvolumes, get"
             " tridentvolumereferences in team-a, get tridentvolumereferences in team-b"
         ),
-        "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
+        (
+            "Set rights.sharedVolumes (with Trident also rights.trident) in the Helm chart, or"
+            " apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
+        ),
     )
 
 
@@ -133,7 +136,10 @@ def test_rights_for_pushes_are_looked_at(rig: Rig, lake: Lake) -> None:
             "team PVCs cannot be pushed: missing create tridentvolumereferences in datasets,"
             " patch persistentvolumeclaims in team-a, patch persistentvolumeclaims in team-b"
         ),
-        "Apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml.",
+        (
+            "Set rights.sharedVolumes (with Trident also rights.trident) in the Helm chart, or"
+            " apply deploy/kubernetes/17-datasets.yaml and 20-teams.yaml."
+        ),
     )
 
 
@@ -151,7 +157,10 @@ def test_rights_for_pushing_snapshots_are_asked(rig: Rig, lake: Lake) -> None:
             "snapshots cannot be pushed: missing create volumesnapshotcontents, delete"
             " volumesnapshots in datasets"
         ),
-        "Apply deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace.",
+        (
+            "Set rights.snapshotPushes in the Helm chart, or apply"
+            " deploy/kubernetes/17-datasets.yaml to the namespace in datasets.namespace."
+        ),
     )
 
 

@@ -59,8 +59,10 @@ def test_restores_for_other_teams_need_more_rights(rig: Rig) -> None:
             "warning",
             "/snapshot restore --to TEAM needs: create tridentvolumereferences in team-a,"
             " create tridentvolumereferences in team-b",
-            "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's"
-            " namespace.",
+            (
+                "Set rights.trident in the Helm chart, or apply deploy/kubernetes/17-datasets.yaml,"
+                " and 20-teams.yaml for each team's namespace."
+            ),
         )
     ]
     alone = rig.settings().model_copy(update={"teams": {"team-a": rig.settings().teams["team-a"]}})

@@ -98,7 +98,10 @@ def test_records_it_may_not_read_are_warned_of(rig: Rig) -> None:
             "cluster default trident",
             "warning",
             "missing: get tridentvolumes in trident",
-            "Apply deploy/kubernetes/18-trident.yaml, bound in Trident's namespace.",
+            (
+                "Set rights.tridentRepairs in the Helm chart, or apply"
+                " deploy/kubernetes/18-trident.yaml, bound in Trident's namespace."
+            ),
         )
     ]
 
@@ -118,7 +121,9 @@ def test_growing_needs_pvcs_that_it_may_patch(rig: Rig, arm: Arm) -> None:
             about,
             "warning",
             "/anf grow needs: patch persistentvolumeclaims in team-a",
-            "Apply deploy/kubernetes/17-datasets.yaml, and 20-teams.yaml for each team's"
-            " namespace.",
+            (
+                "Upgrade the Helm release, or apply deploy/kubernetes/17-datasets.yaml, and"
+                " 20-teams.yaml for each team's namespace."
+            ),
         )
     ]
