@@ -35,7 +35,7 @@ from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
 from bot.training.records.mounting import runs_needing
-from bot.training.service import RunStopping
+from bot.training.stopping import RunStopping
 from bot.volumes.parts import VolumesArea
 from handlers.declared import COMMANDS
 from handlers.options import OPTIONS

@@ -14,7 +14,7 @@ from handlers.pvc import pvc
 from handlers.qm import leftovers, state
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
-from handlers.train import offers, records, runs, scaling, sessions, watching
+from handlers.train import offers, records, runs, scaling, sessions, sweeps, watching
 
 train = Command(
     "train",
@@ -26,6 +26,7 @@ train = Command(
         scaling.train,
         records.train,
         offers.train,
+        sweeps.train,
     ),
     translate=translated,
 )

@@ -20,7 +20,8 @@ from bot.snapshots.tables import (
     Snapshot,
     SnapshotSchedule,
 )
-from bot.training.tables import FOLLOW, LogFollow, Run
+from bot.training.sweeps.tables import Sweep
+from bot.training.tables import FOLLOW, SWEEP, LogFollow, Run
 from bot.training.tables import KIND as RUN
 from bot.volumes.changes.tables import CHANGE, VolumeChange
 from bot.volumes.growths.tables import GROWTH, Growth
@@ -46,6 +47,10 @@ def _run(_session: Session, run: Run) -> ThreadObject:
 def _followed(session: Session, follow: LogFollow) -> ThreadObject | None:
     run = session.get(Run, follow.run_id)
     return _run(session, run) if run else None
+
+
+def _sweep(_session: Session, sweep: Sweep) -> ThreadObject:
+    return ThreadObject("train", sweep.team, ((RunReference, sweep.name),))
 
 
 def _version(_session: Session, version: Version) -> ThreadObject:
@@ -78,6 +83,7 @@ def _claim(command: str) -> Callable[[Session, Any], ThreadObject]:
 OBJECTS: Mapping[str, FindObject] = {
     RUN: _by_id(Run, _run),
     FOLLOW: _by_id(LogFollow, _followed),
+    SWEEP: _by_id(Sweep, _sweep),
     VERSION: _by_id(Version, _version),
     CACHE: _by_id(Cache, _cached),
     PUSH: _by_id(Push, _pushed),

@@ -11,6 +11,7 @@ from bot.slack.card import Button
 from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence, when
 from bot.slack.messages import ThreadMessage, post_once
 from bot.training.session_time import extensions, last_moment, time_left
+from bot.training.spec import is_shown_by_sweep
 from bot.training.tables import BAD_ENDS, Run, RunPhase
 from bot.training.watches.notices import tell_watched
 from bot.training.watches.service import end_watches
@@ -191,6 +192,8 @@ def _ending(session: Session, run: Run) -> str:
 
 
 def _say(session: Session, run: Run, purpose: str, lines: Sequence[Markup], now: datetime) -> None:
+    if is_shown_by_sweep(run):
+        return  # There is no card of its own in whose thread this could stand.
     post_once(
         session, run.subject, run.channel, ThreadMessage(purpose, lines, owner=run.person), now
     )

@@ -29,6 +29,10 @@ from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
+from bot.training.sweeps.card import SweepRenderer
+from bot.training.sweeps.controller import SweepController
+from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.service import SweepService
 from bot.training.watches.service import WatchService
 
 
@@ -55,16 +59,19 @@ class TrainingArea(Area):
         self.idle_runs = IdleRunService(settings, self.runs.stop_jobs)
         self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)
         self.offers = OfferService(self.runs, caches, format_command)
+        self.sweeps = SweepService(settings, self.runs, format_command)
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
         on = self.on
         of_runs = RunCollaborators(self._engines.of, self.scaling.again, self._snapshots)
         logs = LogReads(on.database, on.clusters)
+        submitting = Recorder(on.settings, on.access, self.runs, on.format_command)
         return (
             RunController(on.reconciling, of_runs),
             RemovalController(on.reconciling),
             LogFollowController(on.database, on.clock, on.access, logs),
+            SweepController(on.reconciling, submitting),
         )
 
     @override
@@ -73,6 +80,7 @@ class TrainingArea(Area):
             RunRenderer(self.on.clock, lambda: self.on.settings().training.links),
             RemovalRenderer(),
             LogFollowRenderer(self.on.format_command),
+            SweepRenderer(self.on.clock, self.on.format_command),
         )
 
     @override

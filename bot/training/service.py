@@ -14,7 +14,6 @@ from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import Caller, Right, bound
 from bot.quotas import Engine
-from bot.quotas.engines.admission import Item
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.parameters import Reference
@@ -29,7 +28,7 @@ from bot.training.kinds.kind import Site
 from bot.training.kinds.pods.security import security_of
 from bot.training.records.network import filled_up
 from bot.training.runs.listing import Listing, listing
-from bot.training.spec import RunSpec, asked_spec
+from bot.training.spec import RunSpec, as_own, asked_spec
 from bot.training.submission.building import (
     Submission,
     fill_in,
@@ -114,6 +113,11 @@ class TrainingService:
             warnings=warnings(spec, team, engine) if engine else (),
         )
 
+    def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
+        """The run that a submission asks for, not submitted yet; UserError if it is not valid."""
+        team, spec = self._wished(session, caller, asked)
+        return AskedRun(asked.name, team.cluster, spec)
+
     def resubmit(
         self,
         session: Session,
@@ -146,7 +150,7 @@ class TrainingService:
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
-        """Submits a run that was refused only because its data was not cached."""
+        """Submits a run whose request was checked before: by an offer, or by a sweep."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
         spec = as_today(asked.spec, team, self._settings().quotas.resource, self._shares(team))
         return self._record(session, caller, team, asked.name, spec, now)
@@ -259,7 +263,10 @@ class TrainingService:
         it waits for.
         """
         after, dropped = carried(session, run)
-        before, team = replace(asked_spec(run), origin=None, after=after), self._team(caller)
+        before, team = (
+            replace(as_own(asked_spec(run)), origin=None, after=after),
+            self._team(caller),
+        )
         team = team.on(run.cluster) if run.cluster in team.reach else team
         spec = as_today(before, team, self._settings().quotas.resource, self._shares(team))
         changes = (*differences(before, spec), *dropped)
@@ -317,7 +324,8 @@ class TrainingService:
         insert_run(session, row_of(run, caller, team, now) | {"person": owner, "phase": phase})
         record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
         subject = Subject(caller.workspace_id, KIND, run_id)
-        show_card(session, subject, caller.channel, now, live=True, owner=owner)
+        if spec.cell is None or spec.cell.has_card:
+            show_card(session, subject, caller.channel, now, live=True, owner=owner)
         wake(session, KIND, run_id, cluster_lane(team.cluster), now)
         return run
 
@@ -378,20 +386,6 @@ class TrainingService:
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]
-
-
-class RunStopping:
-    """Lets quotas stop runs, which they know only as workloads of the quota engine."""
-
-    def __init__(self, training: TrainingService) -> None:
-        self._training = training
-
-    def stop_workloads(
-        self, session: Session, items: Sequence[Item], why: str, now: datetime
-    ) -> None:
-        """Stops the runs of these workloads."""
-        owners = [uid for each in items for uid in each.owner_uids]
-        self._training.stop_jobs(session, owners, why, now)
 
 
 def _actor(caller: Caller) -> Actor:

@@ -92,6 +92,17 @@ class Predecessor(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.run}:any" if self.is_any else self.run
 
 
+class SweepCell(msgspec.Struct, frozen=True, kw_only=True):
+    """The cell of a sweep that a run carries out: the id of the sweep, and its number from 1.
+
+    The sweep's card shows the run. Only one that people submitted again `has_card` of its own.
+    """
+
+    sweep: str
+    number: int
+    has_card: bool = False
+
+
 class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     """The Ingress controller through which browsers reach a session.
 
@@ -123,7 +134,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
     `gpu_requests` are the resources that its pod requests for them. With a `gpu_type` they are of
     that one, and `placement` is what it takes to be given these.
-    `artifacts` are paths on its volumes of what it makes. `after` are the runs that it waits for.
+    `artifacts` are paths on its volumes of what it makes. `after` are the runs that it waits for,
+    `cell` is its place in a sweep.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
     those of a node, `efa` the fabric adapters of a node. `launcher` is what starts the processes,
     empty where the command tells; `worker_command` is what other nodes run instead of our sshd.
@@ -166,6 +178,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: EndSnapshot | None = None
     origin: Origin | None = None
     after: tuple[Predecessor, ...] = ()
+    cell: SweepCell | None = None
     preset: str | None = None
     service_account: str | None = None
     pull_secrets: tuple[str, ...] = ()
@@ -230,6 +243,22 @@ def to_row(spec: RunSpec) -> dict[str, Any]:
     """The spec as it is stored in the row."""
     kept: dict[str, Any] = msgspec.to_builtins(spec)
     return kept
+
+
+def is_shown_by_sweep(run: Run) -> bool:
+    """Whether the card of a sweep shows the run, which then has none of its own."""
+    cell = run.spec.get("cell")
+    return cell is not None and not cell["has_card"]
+
+
+def as_own(spec: RunSpec) -> RunSpec:
+    """The spec of a run that people submit again: it has a card of its own, also in a sweep."""
+    cell = spec.cell
+    return (
+        spec
+        if cell is None
+        else msgspec.structs.replace(spec, cell=msgspec.structs.replace(cell, has_card=True))
+    )
 
 
 def spec_of(run: Run) -> RunSpec:

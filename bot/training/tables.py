@@ -14,6 +14,7 @@ from bot.slack.messages import Subject
 KIND = holds.RUN
 REMOVAL = "removal"
 FOLLOW = "log-follow"
+SWEEP = "sweep"
 KEPT_LINES = 200
 
 

@@ -6,12 +6,14 @@ from typing import Any
 from bot.commands.context import Context
 from bot.slack.grammar.declarations import Verb
 from bot.slack.grammar.form_plans import FormPlan
-from bot.slack.markup import Markup
+from bot.slack.markup import Markup, plain
 from bot.training.kinds import KINDS
 from bot.training.submission.building import JOB, KIND_OPTIONS, Submission
 from bot.training.submission.outlook import outlook_lines
 from bot.training.submission.presets import presets_of, with_preset
+from bot.training.sweeps.asking import refuse_lonely
 
+_CELL = "Each of its runs"
 _OPEN = ("host_network", "privileged")
 
 
@@ -40,6 +42,10 @@ def _presets(ctx: Context) -> Mapping[str, Any]:
 
 def _foresee(ctx: Context, verb: Verb, asked: Submission) -> Sequence[Markup]:
     whole = with_preset(asked, _presets(ctx), verb.parameters)
+    refuse_lonely(whole)
+    if whole.sweep:
+        sweep, each = ctx.training.sweeps.foresee(ctx.session, ctx.caller, whole)
+        return (plain(sweep.sentence), *outlook_lines(each, ctx.format_command, _CELL))
     outlook = ctx.training.runs.foresee(ctx.session, ctx.caller, whole)
     return outlook_lines(outlook, ctx.format_command)
 

@@ -54,3 +54,12 @@ class StateKept(Pattern):
     rule = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|/[^:\s\x00]{1,1000}")
     form = "the name of a PVC such as `results`, or the path where the run mounts one"
     example = "results"
+
+
+class MetricName(Pattern):
+    """A result that the bot reads from logs."""
+
+    word = "RESULT"
+    rule = re.compile(r"[A-Za-z][A-Za-z0-9 _/.-]{0,38}[A-Za-z0-9]?")
+    form = "the name of a result on cards of runs, such as `accuracy` or `'val loss'`"
+    example = "accuracy"

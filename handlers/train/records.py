@@ -15,6 +15,7 @@ from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
 from bot.training.records.throughput_scaling import throughput_comparison
 from bot.training.submission.presets import presets_card, presets_of
+from handlers.train.sweeps import runs_named
 
 train = Part("train")
 
@@ -46,15 +47,16 @@ def export(ctx: Context, run: Reference) -> Reply:
         "compare wide wide#2 --by epoch",
     ), team=TEAM, shares=True,
 )  # fmt: skip
-@train.argument("runs", RunReference(), multiple=True, help="Runs; the first is the baseline")
+@train.argument(
+    "runs", RunReference(), multiple=True, help="Runs, or a sweep; the first is the baseline"
+)
 @train.option(
     "--by", Choice(*By), default=By.RUN,
     help="What to compare: whole runs, or throughput or epoch times by number of nodes",
 )  # fmt: skip
 def compare(ctx: Context, runs: tuple[Reference, ...], *, by: str) -> Reply:
     """A table of the runs, or by number of nodes; figures of a live run are shown as unknown."""
-    name, _ = ctx.team()
-    found = [ctx.training.runs.find(ctx.session, name, each) for each in runs]
+    found = [run for each in runs for run in runs_named(ctx, each)]
     if by == By.EPOCH:
         example = ctx.format_command("train compare wide wide#2 --by epoch")
         refuse_many(found, example)

@@ -18,6 +18,7 @@ from bot.slack.grammar.container_parameters import (
     MemoryQuantity,
     SecretPair,
     ShellWords,
+    SweptValues,
 )
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
 from bot.slack.grammar.parameters import (
@@ -45,14 +46,25 @@ from bot.training.runs.card import people_of, run_card
 from bot.training.runs.replies import external_card, list_card, log_card, why_card
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
+from bot.training.sweeps.asking import refuse_lonely
+from bot.training.sweeps.cells import MAX, MIN
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.snapshot.snapshots import KeepTime, SnapshotName
 from handlers.train.following import follow_log
 from handlers.train.forms import SUBMISSION
-from handlers.train.parameters import AnyRun, FormName, PodName, PresetName, PriorityName, StateKept
+from handlers.train.parameters import (
+    AnyRun,
+    FormName,
+    MetricName,
+    PodName,
+    PresetName,
+    PriorityName,
+    StateKept,
+)
 from handlers.train.starting import restarted, resubmitted, started
 from handlers.train.submissions import SUBMISSIONS
+from handlers.train.sweeps import ask_to_stop, show_sweep, submit_sweep, sweep_named
 
 BUTTON_TAIL = 50
 _WITH_IT = "Runs that wait for its success are stopped, too"
@@ -124,12 +136,21 @@ train = Part("train")
 @train.option(
     "--after", RunEndReference(), multiple=True, help="Run that must succeed before this one starts"
 )
+@train.option("--sweep", SweptValues(), multiple=True, help="Parameter and its values; a run for"
+              " each combination")  # fmt: skip
+@train.option("--at-most", WholeNumber(1, 99), help="Runs of the sweep that are live at a time")
+@train.option("--metric", MetricName(), help="Result by which runs of the sweep are compared")
+@train.option("--best", Choice(MAX, MIN), help="Which value of the metric is best")
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
     """Submits a run; the card in the channel shows the rest."""
     presets = presets_of(ctx.settings, ctx.team()[1])
     whole = with_preset(asked, presets, train.verbs["submit"].parameters)
+    refuse_lonely(whole)
+    if whole.sweep:
+        return submit_sweep(ctx, whole)
+    ctx.training.sweeps.refuse_name(ctx.session, ctx.team()[0], whole.name)
     return started(
         ctx, ctx.caller, lambda: ctx.training.runs.submit(ctx.session, ctx.caller, whole, ctx.now)
     )
@@ -156,7 +177,9 @@ def list_runs(ctx: Context) -> Reply:
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
 def show(ctx: Context, run: Reference) -> Reply:
-    """The run's card, visible only to the caller."""
+    """The run's card, visible only to the caller; that of a sweep by its name."""
+    if (sweep := sweep_named(ctx, run)) is not None:
+        return show_sweep(ctx, sweep)
     found = _find(ctx, run)
     if isinstance(found, ExternalWorkload):
         return Reply(card=external_card(found, ctx.now))
@@ -203,7 +226,9 @@ def logs(ctx: Context, asked: LogAsked) -> Reply:
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
 def stop(ctx: Context, run: Reference) -> Reply:
-    """Stops a run; the answer says how to start it again."""
+    """Stops a run; the answer says how to start it again. A sweep is stopped by a button."""
+    if (sweep := sweep_named(ctx, run)) is not None:
+        return ask_to_stop(ctx, sweep)
     found = _find(ctx, run)
     if isinstance(found, Run):
         return _stop(ctx, ctx.caller, found)

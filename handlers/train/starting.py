@@ -15,6 +15,7 @@ from bot.training.tables import Run
 
 def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
     """Submits a run again, as it was."""
+    ctx.training.sweeps.refuse_name(ctx.session, run.team, run.name)
     return started(
         ctx, caller, lambda: ctx.training.runs.resubmit(ctx.session, caller, run, ctx.now)
     )
@@ -22,6 +23,7 @@ def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
 
 def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
     """Submits a run again from a snapshot; by default the one of its end."""
+    ctx.training.sweeps.refuse_name(ctx.session, run.team, run.name)
     restart = ctx.training.runs.restart
     return started(ctx, caller, lambda: restart(ctx.session, caller, run, snapshot, ctx.now))
 

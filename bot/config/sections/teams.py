@@ -63,6 +63,9 @@ class Limits(Section):
     live_runs: Annotated[int, Field(ge=1)] = 200
     """Runs that have not ended, of the whole team."""
 
+    sweep_cells: Annotated[int, Field(ge=1, le=99)] = 64
+    """Cells of one sweep; each is a run."""
+
     time: Duration | None = None
     """The longest a run may last."""
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from bot.slack.grammar.parameters import Pattern, matched
 
+_LONGEST_SWEPT = 100
+
 
 class ImageReference(Pattern):
     """A container image with an optional registry, tag and digest."""
@@ -56,6 +58,35 @@ class EnvironmentPair:
     def read(self, text: str) -> EnvironmentVariable:
         """The name and the value."""
         return EnvironmentVariable(*matched(self.rule, text).groups())
+
+
+class SweptParameter(NamedTuple):
+    """A parameter of a sweep, and its values."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that holds its value in each run."""
+        return f"SWEEP_{self.name.upper()}"
+
+
+class SweptValues:
+    """A parameter of a sweep with its values: `lr=0.1,0.01`."""
+
+    word = "NAME=VALUE,VALUE"
+    form = "a name and its values such as `lr=0.1,0.01`, with commas between them"
+    example = "lr=0.1,0.01"
+    rule = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,29})=([^\x00-\x1f]+)")
+
+    def read(self, text: str) -> SweptParameter:
+        """The name and the values, without spaces around them."""
+        name, values = matched(self.rule, text).groups()
+        found = tuple(each.strip() for each in values.split(","))
+        if not all(0 < len(each) <= _LONGEST_SWEPT for each in found):
+            raise ValueError(text)
+        return SweptParameter(name, found)
 
 
 class SecretReference(NamedTuple):

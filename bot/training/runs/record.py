@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.config import NetworkReference, Training
+from bot.reconcile.due import wake
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.snapshots.run_snapshots import RunSnapshots
@@ -56,7 +57,7 @@ from bot.training.session_time import begin, is_to_be_reminded, is_up
 from bot.training.state import State
 from bot.training.submission import end_snapshots, origins
 from bot.training.submission.data import let_go
-from bot.training.tables import NOT_ADMITTED, WAITING, KeptLog, Run, RunPhase
+from bot.training.tables import NOT_ADMITTED, SWEEP, WAITING, KeptLog, Run, RunPhase
 
 _ALONE = "It is not replaced."
 _RENEWAL = timedelta(minutes=1)
@@ -125,6 +126,7 @@ class Recorder:
         session.add(run)
         if _shown(run) != before or found.tails_read:
             refresh_cards(session, run.subject, live=run.is_live)
+            _note_sweep(session, run, found.now)
 
     def _take_logs(self, session: Session, run: Run, found: RunFindings) -> None:
         logs.keep(session, run.id, found.tails, found.now)
@@ -248,6 +250,13 @@ def _note_phase(session: Session, run: Run, before: Stretch, now: datetime) -> N
     note_epochs(run, before.phase, now)
     if run.phase != before.phase:
         note_successors(session, run, now)
+
+
+def _note_sweep(session: Session, run: Run, now: datetime) -> None:
+    """Has the sweep of a run look at it: its card shows the run, its next run may be due."""
+    cell = run.spec.get("cell")
+    if cell is not None:
+        wake(session, SWEEP, cell["sweep"], SWEEP, now)
 
 
 def _attempted(session: Session, run: Run, state: State, found: RunFindings) -> str:

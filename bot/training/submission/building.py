@@ -22,6 +22,7 @@ from bot.slack.grammar.container_parameters import (
     EnvironmentVariable,
     NewVolume,
     SecretReference,
+    SweptParameter,
     VolumeMount,
 )
 from bot.slack.grammar.parameters import Nodes, RunEnd
@@ -92,6 +93,10 @@ class Submission:
     snapshot_on: str | None = None
     snapshot_keep: timedelta | Literal["off"] | None = None
     after: tuple[RunEnd, ...] = ()
+    sweep: tuple[SweptParameter, ...] = ()
+    at_most: int | None = None
+    metric: str | None = None
+    best: str | None = None
     preset: str | None = None
     cluster: str | None = None
     team: str | None = None

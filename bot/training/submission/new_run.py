@@ -184,6 +184,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "snapshot": spec.snapshot.target if spec.snapshot else "",
         "from_snapshot": spec.origin.snapshot if spec.origin else "",
         "after": " ".join(each.spelled for each in spec.after),
+        "sweep": spec.cell.sweep if spec.cell else "",
         "preset": spec.preset or "",
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }

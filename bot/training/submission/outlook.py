@@ -68,10 +68,12 @@ def hourly_price(spec: RunSpec, start: Start | None, prices: Prices) -> Decimal 
     return price * gpus_of(spec) if price is not None and gpus_of(spec) else None
 
 
-def outlook_lines(outlook: Outlook, format_command: FormatCommand) -> Sequence[Markup]:
-    """What a form says before the run is submitted."""
+def outlook_lines(
+    outlook: Outlook, format_command: FormatCommand, what: str = "It"
+) -> Sequence[Markup]:
+    """What a form says before the run is submitted; `what` begins the first line."""
     return (
-        plain(f"It would use {amounts_of(outlook.spec)}."),
+        plain(f"{what} would use {amounts_of(outlook.spec)}."),
         *(plain(each) for each in start_words(outlook.spec)),
         *_start_lines(outlook, format_command),
         *_price_lines(outlook),

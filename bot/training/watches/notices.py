@@ -5,10 +5,11 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.notices import Notice, tell
+from bot.notices import Notice, NoticeKind, tell
 from bot.slack.card import Button
 from bot.slack.markup import join, plain
 from bot.slack.messages import ThreadMessage, post_once
+from bot.training.spec import is_shown_by_sweep
 from bot.training.tables import Run
 from bot.training.watches.service import watchers
 from bot.training.wording import name_of
@@ -19,10 +20,12 @@ UNWATCH = "train.unwatch"
 def tell_watched(session: Session, run: Run, notice: Notice, now: datetime) -> None:
     """Notifies the owner once, and everyone who watches the run by direct message.
 
-    Its text begins with the run's name. Whether a watcher may still read the run is checked when
+    The owner of a sweep is notified of its end, and of single cells only if their GPUs are idle.
+    The text begins with the run's name. Whether a watcher may still read the run is checked when
     their message is posted.
     """
-    if not tell(session, run.subject, run.channel, notice, now):
+    is_of_sweep = is_shown_by_sweep(run) and notice.kind is not NoticeKind.IDLE
+    if not is_of_sweep and not tell(session, run.subject, run.channel, notice, now):
         return
     for person in watchers(session, run):
         post_once(

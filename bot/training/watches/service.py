@@ -10,6 +10,7 @@ from bot.database.forgetting import forget_some
 from bot.errors import ConflictError
 from bot.people.access import Caller
 from bot.slack.markup import FormatCommand
+from bot.training.spec import is_shown_by_sweep
 from bot.training.tables import KIND, Run, RunWatch
 
 
@@ -22,14 +23,14 @@ class WatchService:
     def watch(self, session: Session, caller: Caller, run: Run, now: datetime) -> bool:
         """Notifies the caller too until the run ends; False if that was so before.
 
-        ConflictError if it has ended, or if it is the caller's own.
+        ConflictError if it has ended, or if the caller is notified anyway, as its owner.
         """
         if not run.is_live:
             raise ConflictError(
                 f"{run.reference} has ended, so there is nothing left to watch.",
                 f"`{self._format_command(f'train show {run.reference}')}` shows how it ended.",
             )
-        if run.person == caller.person:
+        if run.person == caller.person and not is_shown_by_sweep(run):
             raise ConflictError(
                 f"{run.reference} is your own run, so you are notified of it already.",
                 f"`{self._format_command('notices show')}` shows how.",

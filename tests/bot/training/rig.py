@@ -33,6 +33,9 @@ from bot.training.runs.watching import RunWatchHandler
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
+from bot.training.sweeps.controller import SweepController
+from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.service import SweepService
 from bot.training.tables import Removal, Run
 from tests.bot.ground import (
     ALICE,
@@ -94,6 +97,7 @@ class Rig(Ground):
             self.settings, self.engines.get, INSTALLATION, self.words, self.run_snapshots
         )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
+        self.sweeps = SweepService(self.settings, self.service, self.words)
         self.reads = TrainingReads(database, self.clusters)
         self.follows = FollowService(self.words)
         self.watch_handler = RunWatchHandler(self.clusters)
@@ -109,7 +113,9 @@ class Rig(Ground):
         removals = RemovalController(context)
         logs = LogReads(self.database, self.clusters)
         follows = LogFollowController(self.database, self.clock, self.access, logs)
-        self.loop = Loop(self.database, self.clock, [self.controller, removals, follows])
+        submitting = Recorder(self.settings, self.access, self.service, self.words)
+        sweeps = SweepController(context, submitting)
+        self.loop = Loop(self.database, self.clock, [self.controller, removals, follows, sweeps])
 
     @override
     def look(self) -> None:

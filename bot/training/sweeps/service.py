@@ -1,0 +1,226 @@
+"""The operations on sweeps: checks requests and writes rows, without calls to clusters."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.audit import Actor, record
+from bot.config import Settings
+from bot.database.columns import new_id
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Caller, Right
+from bot.reconcile.due import wake
+from bot.slack.grammar.parameters import Reference, short_name
+from bot.slack.markup import FormatCommand
+from bot.slack.messages import refresh_cards, show_card
+from bot.training import finding
+from bot.training.service import TrainingService
+from bot.training.spec import to_row
+from bot.training.submission.building import Submission
+from bot.training.submission.new_run import AskedRun, Submitted, present, refuse_live
+from bot.training.submission.outlook import Outlook
+from bot.training.sweeps.asking import (
+    SweepOutlook,
+    as_cell,
+    metric_of,
+    outlook_of,
+    refuse_unfit,
+    spec_of_cell,
+)
+from bot.training.sweeps.cells import Cell, cell_name, cells_of, parameters_of, ranked
+from bot.training.sweeps.grid import count_of
+from bot.training.sweeps.tables import Sweep, SweepPhase
+from bot.training.tables import SWEEP, Run
+
+
+@dataclass(frozen=True)
+class SubmittedSweep:
+    """A submitted sweep, with its first run and what it comes to."""
+
+    sweep: Sweep
+    first: Submitted
+    outlook: SweepOutlook
+
+
+@dataclass(frozen=True)
+class StoppedSweep:
+    """A sweep that was stopped: how many runs stop with it, and those that go on."""
+
+    sweep: Sweep
+    stopping: int
+    left: tuple[str, ...]
+
+
+class SweepService:
+    """The operations that handlers call; each writes in the transaction of the caller.
+
+    Its runs are submitted and stopped by `runs`. `format_command` formats a command.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        runs: TrainingService,
+        format_command: FormatCommand,
+    ) -> None:
+        self._settings = settings
+        self._runs = runs
+        self._format_command = format_command
+
+    def submit(
+        self, session: Session, caller: Caller, asked: Submission, now: datetime
+    ) -> SubmittedSweep:
+        """Submits a sweep with its first run; UserError if it is not valid."""
+        metric = self._checked(session, caller, asked)
+        wanted = self._runs.asked(session, caller, asked)
+        sweep = Sweep(
+            id=new_id(),
+            workspace_id=caller.workspace_id,
+            team=caller.team or "",
+            name=asked.name,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=wanted.cluster,
+            spec=to_row(wanted.spec),
+            parameters=[list(each) for each in asked.sweep],
+            at_most=asked.at_most,
+            metric=metric,
+            best=asked.best or "",
+            asked_at=now,
+            since=now,
+        )
+        first = self._runs.begin(session, caller, run_of(sweep, wanted, 1), now)
+        session.add(sweep)
+        session.flush()
+        cells = count_of(asked.sweep)
+        facts = {"name": sweep.name, "cells": str(cells), "at_most": str(asked.at_most or "")}
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        told = {name: text for name, text in facts.items() if text}
+        record(session, actor, "sweep.submit", (SWEEP, sweep.id), told, at=now)
+        show_card(session, sweep.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, SWEEP, sweep.id, SWEEP, now)
+        return SubmittedSweep(sweep, first, outlook_of(asked, first.spec))
+
+    def foresee(
+        self, session: Session, caller: Caller, asked: Submission
+    ) -> tuple[SweepOutlook, Outlook]:
+        """What the sweep comes to, and what would happen to its first run; UserError if invalid."""
+        self._checked(session, caller, asked)
+        outlook = self._runs.foresee(session, caller, as_cell(asked, 1))
+        return outlook_of(asked, outlook.spec), outlook
+
+    def refuse_name(self, session: Session, team: str, name: str) -> None:
+        """ConflictError while a sweep of that name has not ended: a run cannot have it, too."""
+        if _live_of(session, team, (name,)):
+            stop = self._format_command(f"train stop {name}")
+            raise ConflictError(
+                f"Sweep {name} has not ended, and live runs and sweeps of a team must have"
+                " different names.",
+                f"Wait until it ends, stop it with `{stop}`, or choose another name.",
+            )
+
+    def find(self, session: Session, team: str, reference: Reference) -> Sweep | None:
+        """The newest sweep of that name; None if there is none, or a run had the name since."""
+        if reference.number is not None:
+            return None
+        name = short_name(reference.name)
+        sweep = session.scalars(
+            select(Sweep)
+            .where(col(Sweep.team) == team, col(Sweep.name) == name)
+            .order_by(col(Sweep.id).desc())
+            .limit(1)
+        ).first()
+        run = finding.newest(session, team, name) if sweep is not None else None
+        is_newer = sweep is not None and run is not None and run.asked_at > sweep.asked_at
+        return None if is_newer else sweep
+
+    def get(self, session: Session, sweep_id: str) -> Sweep:
+        """The sweep of a button; NotFoundError when it no longer exists."""
+        sweep = session.get(Sweep, sweep_id)
+        if sweep is None:
+            raise NotFoundError("This sweep no longer exists.", "Submit it again.")
+        return sweep
+
+    def cells(self, session: Session, sweep: Sweep) -> tuple[Cell, ...]:
+        """All cells of a sweep, in the order of their numbers."""
+        return cells_of(session, sweep)
+
+    def runs(self, session: Session, sweep: Sweep) -> list[Run]:
+        """The newest run of each cell, best first."""
+        found = (each.run for each in ranked(sweep, cells_of(session, sweep)))
+        return [run for run in found if run is not None]
+
+    def refuse_stop(self, caller: Caller, sweep: Sweep) -> None:
+        """Raises an error unless the caller can stop the sweep: their own, or any for leads.
+
+        Raises:
+            NotAllowedError: it is of somebody else.
+            ConflictError: it has ended.
+        """
+        if sweep.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
+            raise NotAllowedError(
+                f"Sweep {sweep.name} belongs to <@{sweep.person}>.",
+                "They can stop it, and so can a lead of the team or an admin.",
+            )
+        if not sweep.is_live:
+            raise ConflictError(f"Sweep {sweep.name} has ended.", "There is nothing to stop.")
+
+    def stop(self, session: Session, caller: Caller, sweep: Sweep, now: datetime) -> StoppedSweep:
+        """Stops the live runs of a sweep that the caller may stop; it submits no more."""
+        self.refuse_stop(caller, sweep)
+        live = [each.run for each in cells_of(session, sweep) if each.run and each.run.is_live]
+        own = [run for run in live if _may_stop(caller, run)]
+        for run in own:
+            self._runs.stop(session, caller, run, now, f"Its sweep {sweep.name} was stopped.")
+        if sweep.stop_at is None:
+            sweep.phase, sweep.stop_by, sweep.stop_at = SweepPhase.STOPPING, caller.person, now
+            sweep.since = now
+            session.add(sweep)
+            actor = Actor(caller.workspace_id, caller.person, caller.channel, sweep.team)
+            facts = {"name": sweep.name, "live": str(len(own))}
+            record(session, actor, "sweep.stop", (SWEEP, sweep.id), facts, at=now)
+            refresh_cards(session, sweep.subject, live=True)
+        wake(session, SWEEP, sweep.id, SWEEP, now)
+        left = tuple(run.reference for run in live if run not in own)
+        return StoppedSweep(sweep, len(own), left)
+
+    def _checked(self, session: Session, caller: Caller, asked: Submission) -> str:
+        """Its metric; UserError if its parameters, size or names do not fit."""
+        team_name, settings = caller.team or "", self._settings()
+        refuse_unfit(asked, team_name, settings.teams[team_name].limits.sweep_cells)
+        self.refuse_name(session, team_name, asked.name)
+        refuse_live(asked.name, present(session, team_name, asked.name), self._format_command)
+        names = [cell_name(asked.name, number + 1) for number in range(count_of(asked.sweep))]
+        self._refuse_taken(session, team_name, names)
+        return metric_of(asked, settings)
+
+    def _refuse_taken(self, session: Session, team: str, names: Sequence[str]) -> None:
+        """ConflictError if a live run or sweep has the name of a cell."""
+        live = select(col(Run.name)).where(col(Run.team) == team, col(Run.ended_at).is_(None))
+        runs = session.scalars(live.where(col(Run.name).in_(names)).limit(1)).first()
+        taken = runs or _live_of(session, team, names)
+        if taken is not None:
+            raise ConflictError(
+                f"{taken} has not ended, and a run of the sweep would have its name.",
+                f"Wait until it ends, stop it with `{self._format_command(f'train stop {taken}')}`,"
+                " or choose another name for the sweep.",
+            )
+
+
+def run_of(sweep: Sweep, wanted: AskedRun, number: int) -> AskedRun:
+    """The run of a cell."""
+    spec = spec_of_cell(wanted.spec, sweep.id, parameters_of(sweep), number)
+    return replace(wanted, name=cell_name(sweep.name, number), spec=spec)
+
+
+def _live_of(session: Session, team: str, names: Sequence[str]) -> str | None:
+    """The first of these names that a live sweep of the team has."""
+    live = select(col(Sweep.name)).where(col(Sweep.team) == team, col(Sweep.name).in_(names))
+    return session.scalars(live.where(col(Sweep.ended_at).is_(None)).limit(1)).first()
+
+
+def _may_stop(caller: Caller, run: Run) -> bool:
+    return run.person == caller.person or caller.may(Right.RUN_STOP_ANY)
