@@ -31,7 +31,7 @@ from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
 from bot.training.sweeps.card import SweepRenderer
 from bot.training.sweeps.controller import SweepController
-from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.record import SweepRecorder
 from bot.training.sweeps.service import SweepService
 from bot.training.watches.service import WatchService
 
@@ -66,7 +66,7 @@ class TrainingArea(Area):
         on = self.on
         of_runs = RunCollaborators(self._engines.of, self.scaling.again, self._snapshots)
         logs = LogReads(on.database, on.clusters)
-        submitting = Recorder(on.settings, on.access, self.runs, on.format_command)
+        submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
         return (
             RunController(on.reconciling, of_runs),
             RemovalController(on.reconciling),

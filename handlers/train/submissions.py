@@ -34,6 +34,10 @@ SUBMISSIONS = (
         " -- python train.py --epochs 3"
     ),
     ("submit eval --image ghcr.io/acme/lane:3.1 --gpus 1 --after lane -- python eval.py"),
+    (
+        "submit tune --image ghcr.io/acme/lane:3.1 --gpus 1 --sweep lr=0.1,0.01 --at-most 1"
+        " --metric accuracy --best max -- python train.py --lr {lr}"
+    ),
     "submit nb --kind interactive --image quay.io/jupyter/base-notebook:2026-11-17 --time 4h",
     ("submit shell --kind interactive --image ghcr.io/acme/lane:3.1 --gpus 1 -- sleep infinity"),
     (

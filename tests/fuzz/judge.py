@@ -30,7 +30,7 @@ READERS = {CAROL, ERIN}
 # What keeps deliveries apart, and what makes somebody known whom nobody knew yet.
 ANYBODYS = {"deliveries", "people"}
 # Whose rows only whoever asked for them, a lead of theirs or an admin may change.
-OWNED = {"runs", "overrides", "restores", "reverts", "dataset_pushes"}
+OWNED = {"runs", "sweeps", "overrides", "restores", "reverts", "dataset_pushes"}
 OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions"}
 OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
              "anf_moved_volumes", "anf_pools", "installation", "channels",

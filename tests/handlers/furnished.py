@@ -13,6 +13,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from bot.approvals.tables import Approval
 from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Resource
+from bot.database.columns import new_id
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.tables import Dataset, Push
 from bot.gpus.waits.tables import GpuWait
@@ -135,7 +136,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         assert said.startswith(_TAKEN), (text, said)
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
-    made = do(_rows)
+    made = do(_rows) | do(_of_sweeps)
     own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
     own["pvc.delete-ask"] = own["pvc.delete"]
     return do(_values) | made | _OF_NO_TEAM | own
@@ -154,6 +155,7 @@ _SAID = (
     f"/train submit wide --kind elastic --nodes 1:3 {RUN} -- python train.py",
     f"/train submit old {RUN} -- python train.py",
     f"/train submit theirs {RUN} -- python train.py",
+    f"/train submit grid {RUN} --sweep lr=0.1,0.01 -- python train.py --lr {{lr}}",
     f"/train submit xray {RUN} --data retina@v1:/data -- python train.py",
     "/dataset pin kept@v3 --reason deadline",
     "/dataset push imagenet:/run-7 s3://lake/run-7 --yes",
@@ -165,7 +167,8 @@ _SAID_OF_SNAPSHOTS = (
     "/snapshot pin imagenet --reason paper",
 )
 _TAKEN = (
-    "Submitted run ", "Cache retina@v1 and run xray?", "`kept@v3`", "Pushing imagenet:/run-7",
+    "Submitted run ", "Submitted sweep ", "Cache retina@v1 and run xray?", "`kept@v3`",
+    "Pushing imagenet:/run-7",
     "Requested for team-a: ", "Creating PVC `again`", "Snapshots of `imagenet`", "`imagenet-",
 )  # fmt: skip
 
@@ -267,6 +270,15 @@ def _rows(session: Session) -> dict[str, str]:
         "gpu.unwait": wait.id,
         "train.unwatch": wide.id,
     }
+
+
+def _of_sweeps(session: Session) -> dict[str, str]:
+    """The sweep, with the run of its second cell, which its controller would submit."""
+    first = session.scalars(select(Run).where(col(Run.name) == "grid-1")).one()
+    spec = first.spec | {"cell": first.spec["cell"] | {"number": 2}}
+    own = {"id": new_id(), "name": "grid-2", "job_name": "grid-2-any", "spec": spec}
+    session.add(Run(**{**first.model_dump(), **own}))
+    return dict.fromkeys(("train.stop-sweep", "train.compare-sweep"), spec["cell"]["sweep"])
 
 
 def _row(table: Any, **fields: Any) -> Any:

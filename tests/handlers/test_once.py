@@ -38,11 +38,13 @@ WITHOUT_EFFECT = {
     "/pvc resize imagenet 2Ti",
     "/pvc delete team-a-data",
     "[dataset.page]",
+    "/train stop grid",
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
     "[pvc.delete-ask]",
     "[train.link]",
+    "[train.compare-sweep]",
 }
 # Each person's own: two people are two effects.
 OWN = {

@@ -37,11 +37,15 @@ ELSEWHERE_TOO = {
 
 TABLE = {
     "/train submit new --image ghcr.io/acme/lane:3.1 --gpus 1 -- python train.py": "omla.... ..D.",
+    "/train submit more --image ghcr.io/acme/lane:3.1 --sweep lr=0.1,0.01 -- train {lr}": (
+        "omla.... ..D."
+    ),
     "/train list": "omla.... ..D.",
     "/train show lane": "omla.... ..D.",
     "/train logs lane": "omla.... ..D.",
     "/train logs lane --follow": "omla.... ..D.",
     "/train stop lane": "o.la.... ..D.",
+    "/train stop grid": "o.la.... ..D.",
     "/train resubmit old": "omla.... ..D.",
     "/train why lane": "omla.... ..D.",
     "/train watch theirs": "omla.... ..D.",
@@ -132,6 +136,8 @@ TABLE = {
     "[train.unfollow]": "o....... ..D.",
     "[train.unwatch]": "omla.... ..D.",
     "[train.stop]": "o.la.... ..DE",
+    "[train.stop-sweep]": "o.la.... ..D.",
+    "[train.compare-sweep]": "omla.... ..D.",
     "[train.resubmit]": "omla.... ..D.",
     "[train.open]": "o....... ..D.",
     "[train.extend]": "o.la.... ..DE",

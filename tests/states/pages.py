@@ -14,6 +14,7 @@ DIGESTS = PICTURES / "digests.json"
 PAGE = ROOT / "docs" / "states.md"
 TITLES = {
     "runs": "Runs, sessions and logs",
+    "sweeps": "Sweeps",
     "quotas": "Quota overrides and their approval",
     "datasets": "Datasets: versions, caches, pushes",
     "snapshots": "Snapshots, restores, schedules, reverts",

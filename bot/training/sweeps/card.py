@@ -111,10 +111,13 @@ def best_words(sweep: Sweep, cells: Sequence[Cell]) -> Iterator[Markup]:
 def stop_words(cells: Sequence[Cell]) -> str:
     """What stopping a sweep comes to, as a sentence."""
     counts = counts_of(cells)
-    live = f"{counts.live} live run{'' if counts.live == 1 else 's'}"
-    stops = f"{live} of it {'is' if counts.live == 1 else 'are'} stopped"
+    is_one = counts.live == 1
+    stops = (
+        "1 live run of it is stopped" if is_one else f"{counts.live} live runs of it are stopped"
+    )
     left = f", and {counts.absent} more will not be submitted" if counts.absent else ""
-    return f"{stops}{left}. Work since their last checkpoints is lost."
+    lost = "its last checkpoint" if is_one else "their last checkpoints"
+    return f"{stops}{left}. Work since {lost} is lost."
 
 
 def stop_button(sweep: Sweep, cells: Sequence[Cell]) -> Button:
@@ -122,6 +125,12 @@ def stop_button(sweep: Sweep, cells: Sequence[Cell]) -> Button:
     title = f"Stop sweep {sweep.name}?"[:100]
     question = Confirm(title, stop_words(cells), "Stop it", "Keep it running")
     return Button(STOP, "Stop", sweep.id, "danger", question)
+
+
+def can_compare(cells: Sequence[Cell]) -> bool:
+    """Whether at least two of its runs have started."""
+    started = [each for each in cells if each.run is not None and each.run.started_at is not None]
+    return len(started) >= _COMPARED
 
 
 def _state(sweep: Sweep, cells: Sequence[Cell]) -> tuple[str, Tone]:
@@ -202,7 +211,7 @@ def _ran(run: Run | None, now: datetime) -> str:
 
 
 def _buttons(sweep: Sweep, cells: Sequence[Cell]) -> Iterator[Button]:
-    if sum(each.run is not None and each.run.started_at is not None for each in cells) >= _COMPARED:
+    if can_compare(cells):
         yield Button(COMPARE, "Compare", sweep.id)
     if sweep.is_live and sweep.stop_at is None:
         yield stop_button(sweep, cells)

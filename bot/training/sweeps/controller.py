@@ -11,7 +11,7 @@ from bot.reconcile.frame import ControllerContext, RowController
 from bot.slack.messages import refresh_cards
 from bot.training.sweeps.cells import Cell, cells_of
 from bot.training.sweeps.decide import EndSweep, SubmitCell, decide
-from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.record import SweepRecorder
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP
 
@@ -33,7 +33,7 @@ class SweepController(RowController[_SweepRows]):
     kind = SWEEP
     table, phases = Sweep, SweepPhase
 
-    def __init__(self, context: ControllerContext, recorder: Recorder) -> None:
+    def __init__(self, context: ControllerContext, recorder: SweepRecorder) -> None:
         super().__init__(context)
         self._recorder = recorder
 

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.notices import Notice, NoticeKind, tell
 from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence
 from bot.slack.messages import ThreadMessage
-from bot.training.sweeps.card import best_words, counts_words
+from bot.training.sweeps.card import best_words, can_compare, counts_words
 from bot.training.sweeps.cells import Cell, counts_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.wording import name_of
@@ -39,6 +39,6 @@ def _lines(
     yield plain(f"Sweep {sweep.name} {how}. {counts_words(sweep, cells)}")
     yield from (sentence(each) for each in (sweep.reason, sweep.unblock) if each)
     yield from best_words(sweep, cells)
-    if sum(each.run is not None for each in cells) > 1:
+    if can_compare(cells):
         compare = format_command(f"train compare {sweep.name}")
         yield join(code(compare), plain(" compares its runs."))

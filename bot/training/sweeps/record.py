@@ -29,7 +29,7 @@ AGAIN = "Retrying every minute."
 
 
 @dataclass(frozen=True)
-class Recorder:
+class SweepRecorder:
     """Writes the steps of sweeps; `runs` submits their runs, for their owners as `access` knows."""
 
     settings: Callable[[], Settings]

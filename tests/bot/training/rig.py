@@ -34,7 +34,7 @@ from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
 from bot.training.sweeps.controller import SweepController
-from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.record import SweepRecorder
 from bot.training.sweeps.service import SweepService
 from bot.training.tables import Removal, Run
 from tests.bot.ground import (
@@ -113,7 +113,7 @@ class Rig(Ground):
         removals = RemovalController(context)
         logs = LogReads(self.database, self.clusters)
         follows = LogFollowController(self.database, self.clock, self.access, logs)
-        submitting = Recorder(self.settings, self.access, self.service, self.words)
+        submitting = SweepRecorder(self.settings, self.access, self.service, self.words)
         sweeps = SweepController(context, submitting)
         self.loop = Loop(self.database, self.clock, [self.controller, removals, follows, sweeps])
 

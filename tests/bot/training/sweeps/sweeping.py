@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlmodel import col, select
 
-from bot.slack.card import Reply
+from bot.slack.card import Card, Reply
 from bot.slack.grammar.container_parameters import SweptParameter
 from bot.slack.text import as_text
 from bot.training.submission.building import Submission
@@ -50,10 +50,15 @@ def sweep(rig: Rig, sweep_id: str) -> Sweep:
 
 def shown(rig: Rig, sweep_id: str) -> str:
     """The card of a sweep as text."""
+    return as_text(Reply(card=shown_card(rig, sweep_id)))
+
+
+def shown_card(rig: Rig, sweep_id: str) -> Card:
+    """The card of a sweep."""
     renderer = SweepRenderer(rig.clock, rig.words)
     card = rig.do(lambda session: renderer.card(session, sweep_id, TEAM_A))
     assert card is not None
-    return as_text(Reply(card=card))
+    return card
 
 
 def runs(rig: Rig) -> Sequence[Run]:

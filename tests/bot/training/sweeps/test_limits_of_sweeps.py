@@ -4,13 +4,24 @@ import pytest
 
 from bot.config import Admission
 from bot.errors import ConflictError, NotAllowedError
+from bot.slack.blocks import card_blocks
+from bot.slack.grammar.container_parameters import SweptParameter
 from bot.slack.grammar.parameters import RunEndReference
 from bot.training.sweeps.controller import SweepController
-from bot.training.sweeps.record import Recorder
+from bot.training.sweeps.record import SweepRecorder
 from playground.cluster.control.training import Training
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN
 from tests.bot.training.rig import Rig, settings
-from tests.bot.training.sweeps.sweeping import FASTEST, phases, runs, shown, stops, sweep, sweeps
+from tests.bot.training.sweeps.sweeping import (
+    FASTEST,
+    phases,
+    runs,
+    shown,
+    shown_card,
+    stops,
+    sweep,
+    sweeps,
+)
 
 
 def lines(rig: Rig, sweep_id: str, count: int) -> list[str]:
@@ -143,7 +154,7 @@ def test_a_cell_submitted_again_has_its_card(rig: Rig) -> None:
 
 def test_a_repeated_step_submits_nothing_twice(rig: Rig) -> None:
     sweep_id = sweeps(rig, at_most=2)
-    submitting = Recorder(rig.settings, rig.access, rig.service, rig.words)
+    submitting = SweepRecorder(rig.settings, rig.access, rig.service, rig.words)
     controller = SweepController(rig.context, submitting)
     steps = [controller.step(sweep_id) for _ in range(3)]
     for step in steps:
@@ -156,7 +167,7 @@ def test_a_repeated_step_submits_nothing_twice(rig: Rig) -> None:
 
 def test_a_stop_overtakes_a_step_in_progress(rig: Rig) -> None:
     sweep_id = sweeps(rig)
-    submitting = Recorder(rig.settings, rig.access, rig.service, rig.words)
+    submitting = SweepRecorder(rig.settings, rig.access, rig.service, rig.words)
     step = SweepController(rig.context, submitting).step(sweep_id)
     stops(rig, sweep_id)
     rig.do(step.save)
@@ -178,3 +189,11 @@ def test_a_lead_stops_what_others_submitted_again(rig: Rig) -> None:
     assert stops(rig, sweep_id, ERIN).left == ()
     rig.pass_time(minutes=1)
     assert sweep(rig, sweep_id).phase == "stopped"
+
+
+def test_a_card_has_room_for_64_cells(rig: Rig) -> None:
+    sizes = SweptParameter("bs", tuple(str(10**6 + size) for size in range(64)))
+    sweep_id = sweeps(rig, sweep=(sizes,), at_most=1, **FASTEST)
+    blocks = card_blocks(shown_card(rig, sweep_id), key="sweep")
+    (table,) = (each for each in blocks if each["type"] == "data_table")
+    assert len(table["rows"]) == 1 + 64
