@@ -1,10 +1,14 @@
 """Sweeps from the first run to the last: what is submitted when, shown and posted."""
 
-from sqlmodel import select
+from sqlmodel import col, select
 
-from bot.slack.messages import Message
+from bot.notices import Notice, NoticeKind
+from bot.slack.markup import plain
+from bot.slack.messages import Message, ThreadMessage
+from bot.training.tables import RunWatch
+from bot.training.watches.notices import tell_watched
 from playground.cluster.control.training import Training
-from tests.bot.ground import ALICE
+from tests.bot.ground import ALICE, ERIN
 from tests.bot.training.rig import Rig
 from tests.bot.training.sweeps.sweeping import FASTEST, SIZES, phases, runs, shown, sweep, sweeps
 
@@ -83,6 +87,31 @@ def test_values_reach_commands_and_variables(rig: Rig) -> None:
     ]
     values = [each["value"] for job in jobs for each in job["env"] if each["name"] == "SWEEP_BS"]
     assert values == ["32", "64", "128"]
+
+
+def test_who_watches_a_run_is_notified(rig: Rig) -> None:
+    sweeps(rig)
+    first = runs(rig)[0]
+    for person in (ALICE, ERIN):
+        watch = RunWatch(run_id=first.id, person=person, began_at=rig.clock.now())
+        rig.do(lambda session, watch=watch: session.add(watch))
+    rig.pass_time(minutes=30)
+    ended = select(Message).where(col(Message.subject_id) == first.id)
+    found = rig.do(lambda session: session.scalars(ended).all())
+    assert {each.channel: each.purpose for each in found} == {
+        ALICE: "watched-ended",
+        ERIN: "watched-ended",
+    }
+    assert (found[0].content or [""])[0].startswith("Alice's run wide-1 succeeded after 3m 4s.")
+
+
+def test_idle_gpus_of_a_run_are_mentioned(rig: Rig) -> None:
+    sweeps(rig)
+    first = runs(rig)[0]
+    note = ThreadMessage("idle", (plain("wide-1: its GPUs have been idle."),))
+    notice = Notice(NoticeKind.IDLE, ALICE, note)
+    rig.do(lambda session: tell_watched(session, first, notice, rig.clock.now()))
+    assert rig.notes(first.id) == {"idle": f"<@{ALICE}> wide-1: its GPUs have been idle."}
 
 
 def test_the_smallest_value_can_be_best(rig: Rig) -> None:
