@@ -92,9 +92,9 @@ def test_values_reach_commands_and_variables(rig: Rig) -> None:
 def test_who_watches_a_run_is_notified(rig: Rig) -> None:
     sweeps(rig)
     first = runs(rig)[0]
-    for person in (ALICE, ERIN):
-        watch = RunWatch(run_id=first.id, person=person, began_at=rig.clock.now())
-        rig.do(lambda session, watch=watch: session.add(watch))
+    at = rig.clock.now()
+    both = [RunWatch(run_id=first.id, person=each, began_at=at) for each in (ALICE, ERIN)]
+    rig.do(lambda session: session.add_all(both))
     rig.pass_time(minutes=30)
     ended = select(Message).where(col(Message.subject_id) == first.id)
     found = rig.do(lambda session: session.scalars(ended).all())
