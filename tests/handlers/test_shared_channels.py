@@ -87,8 +87,14 @@ READING = {
     for command in COMMANDS
     for verb in command.verbs.values()
     if not verb.mutates
-} | {"[dataset.page]", "[train.logs]", "[train.open]", "[train.unfollow]", "[train.unwatch]"}
-} | {"[train.logs]", "[train.compare-sweep]", "[train.open]", "[train.unfollow]", "[train.unwatch]"}
+} | {
+    "[dataset.page]",
+    "[train.logs]",
+    "[train.compare-sweep]",
+    "[train.open]",
+    "[train.unfollow]",
+    "[train.unwatch]",
+}
 # What is begun or ended in the direct messages of who asked, and seen nowhere else.
 ALONE = {"/train logs lane --follow", "[train.unfollow]", "[train.unwatch]"}
 
