@@ -28,6 +28,7 @@ from bot.slack.web_api import WebApi
 from bot.snapshots import checking as snapshots
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType
+from bot.training.placing.checking import template_findings
 from bot.volumes import checking as volumes
 from bot.volumes.anf import NetAppFiles
 
@@ -235,6 +236,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield _rights(cluster, about, _needed(engine.rights, roots, in_teams, teams))
     yield from training.kind_findings(roots, teams, about)
     yield from engine.check_teams(teams, cluster, about)
+    yield from template_findings(settings, engine, cluster, about)
     yield from snapshots.checks(settings, cluster)
     yield from volumes.records(settings, cluster)
 

@@ -9,6 +9,7 @@ class Right(StrEnum):
     """What a person may be allowed to do."""
 
     RUN_SUBMIT = "run.submit"
+    RUN_SUBMIT_COSTLY = "run.submit_costly"
     RUN_READ = "run.read"
     RUN_STOP = "run.stop"
     RUN_STOP_ANY = "run.stop_any"
@@ -85,6 +86,7 @@ _READING = frozenset({ChannelPlace.TEAM, ChannelPlace.DIRECT, ChannelPlace.APPRO
 
 RULES: Mapping[Right, Rule] = {
     Right.RUN_SUBMIT: Rule(EVERYBODY, _TEAM_OR_DIRECT),
+    Right.RUN_SUBMIT_COSTLY: Rule(_HEADS, _TEAM_OR_DIRECT),
     Right.RUN_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.RUN_STOP: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.RUN_STOP_ANY: Rule(_HEADS, _TEAM_OR_DIRECT),

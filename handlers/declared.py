@@ -14,7 +14,16 @@ from handlers.pvc import pvc
 from handlers.qm import leftovers, state
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
-from handlers.train import offers, records, runs, scaling, sessions, sweeps, watching
+from handlers.train import (
+    offers,
+    records,
+    runs,
+    scaling,
+    sessions,
+    sweeps,
+    templates,
+    watching,
+)
 
 train = Command(
     "train",
@@ -25,6 +34,7 @@ train = Command(
         sessions.train,
         scaling.train,
         records.train,
+        templates.train,
         offers.train,
         sweeps.train,
     ),

@@ -44,6 +44,7 @@ from bot.config.sections.presets import Preset
 from bot.config.sections.section import Circle
 from bot.config.sections.snapshots import Snapshots
 from bot.config.sections.teams import Admission, IdleRuns, Limits, RunDefaults, Team
+from bot.config.sections.templates import Template
 
 __all__ = [
     "DIGEST_SECTIONS",
@@ -91,6 +92,7 @@ __all__ = [
     "Snapshots",
     "Store",
     "Team",
+    "Template",
     "Training",
     "is_place",
     "needs_restart",

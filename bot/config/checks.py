@@ -66,6 +66,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _places_in_state(settings)
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
+    yield from _misplaced_templates(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
         words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
@@ -91,6 +92,23 @@ def _unknown_clusters(settings: Settings) -> Iterator[Mistake]:
         if {"cluster", "clusters"} <= team.model_fields_set:
             words = f"teams.{name} has both cluster and clusters; list all of them in clusters."
             yield ("teams", name, "cluster"), words
+
+
+def _misplaced_templates(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of templates: unknown clusters and teams, and teams without the cluster."""
+    for name, template in settings.templates.items():
+        if template.cluster not in settings.clusters:
+            words = suggestion(template.cluster, settings.clusters)
+            said = f"templates.{name} is on cluster {template.cluster}, which is not in clusters"
+            yield ("templates", name, "cluster"), f"{said}; {words}"
+            continue
+        for index, team in enumerate(template.teams):
+            path = ("templates", name, "teams", index)
+            if team not in settings.teams:
+                yield path, f"there is no team {team}; {suggestion(team, settings.teams)}"
+            elif template.cluster not in settings.teams[team].reach:
+                words = f"{team} does not have cluster {template.cluster}"
+                yield path, f"{words}; add it to teams.{team}.clusters."
 
 
 def _shared_channels(settings: Settings) -> Iterator[Mistake]:

@@ -30,6 +30,7 @@ from bot.config.sections.pvcs import Pvcs
 from bot.config.sections.section import Circle, Section
 from bot.config.sections.snapshots import Snapshots
 from bot.config.sections.teams import Team
+from bot.config.sections.templates import Template
 
 
 class Database(Section):
@@ -257,6 +258,9 @@ class Settings(Section):
     quotas: Quotas = Quotas()
     presets: dict[Name, Preset] = Field(default_factory=dict)
     """Named sets of options for `/train submit`, for every team."""
+
+    templates: dict[Name, Template] = Field(default_factory=dict)
+    """Compute templates: named places where `/train submit --on` lets runs wait for GPUs."""
 
     training: Training = Training()
     stores: dict[Name, Store] = Field(default_factory=dict)

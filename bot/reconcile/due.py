@@ -84,6 +84,12 @@ def wake(session: Session, kind: str, row_id: str, lane: str, now: datetime) -> 
     touch(session, TOPIC)
 
 
+def change_lane(session: Session, kind: str, row_id: str, lane: str) -> None:
+    """Has the next steps of a row depend on something else, such as another cluster."""
+    changed = update(Due).where(col(Due.kind) == kind, col(Due.id) == row_id).values(lane=lane)
+    session.connection().execute(changed)
+
+
 @dataclass(frozen=True)
 class ClaimQuery:
     """Which rows a process can take now: `busy` counts its steps in progress by lane."""

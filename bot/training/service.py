@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlmodel import Session
 
 from bot.audit import Actor, record
-from bot.config import ClusterSettings, Fractions, Settings, Team
+from bot.config import Settings, Team
 from bot.database.columns import new_id
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import Caller, Right, bound
@@ -22,47 +22,31 @@ from bot.slack.messages import Subject, refresh_cards, show_card
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
-from bot.training.flows.naming import carried, forerunners, is_waiting, named
+from bot.training.flows.naming import carried, is_waiting
 from bot.training.kinds import ROOTS, root_named
-from bot.training.kinds.kind import Site
-from bot.training.kinds.pods.security import security_of
-from bot.training.records.network import filled_up
+from bot.training.placing.choosing import Choosing, Option, cost_of, naming
+from bot.training.placing.fitting import SpecFitting
 from bot.training.runs.listing import Listing, listing
 from bot.training.spec import RunSpec, as_own, asked_spec
-from bot.training.submission.building import (
-    Submission,
-    fill_in,
-    fitted,
-    refuse_clashes,
-    refuse_gaps,
-    refuse_secrets,
-    warnings,
-)
-from bot.training.submission.claims import reused
-from bot.training.submission.data import Reader, refuse_lost_volumes, use_volumes, with_data
-from bot.training.submission.end_snapshots import refuse_unfit, wished
+from bot.training.submission.building import Submission, warnings
+from bot.training.submission.data import Reader, use_volumes, with_data
 from bot.training.submission.new_run import (
     AskedRun,
     Present,
     Submitted,
+    UncachedRunError,
     audited,
     insert_run,
     present,
-    refuse_excess,
-    refuse_forbidden,
     refuse_live,
     refuse_many,
     row_of,
 )
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
-from bot.training.submission.outlook import Outlook, hourly_price, start_of
-from bot.training.submission.own_secrets import refuse_named
-from bot.training.submission.renewing import as_today, differences
+from bot.training.submission.outlook import Outlook, start_of
+from bot.training.submission.renewing import differences
 from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, reference
 from bot.training.wording import ENDED
-
-# Made once: that takes longer than most of what a submission does.
-_USUAL = ClusterSettings()
 
 
 class TrainingService:
@@ -85,38 +69,41 @@ class TrainingService:
         self._external = ExternalWorkloads(installation)
         self._format_command = format_command
         self._snapshots = snapshots
+        self._fitting = SpecFitting(settings, engines, format_command, snapshots)
+        self._choosing = Choosing(settings, self._fitting)
 
     def submit(
         self, session: Session, caller: Caller, asked: Submission, now: datetime
     ) -> Submitted:
         """Submits a run of the caller's team; UserError when it is not valid."""
-        team, spec = self._wished(session, caller, asked)
-        return self._record(session, caller, team, asked.name, spec, now)
+        options = self._choosing.options(session, caller, asked)
+        return self._record(session, caller, options, asked.name, now)
 
     def foresee(self, session: Session, caller: Caller, asked: Submission) -> Outlook:
         """What the submission would use and when it could start; UserError if it is not valid.
 
         Caches that its data lacks are not part of it.
         """
-        team, spec = self._wished(session, caller, asked)
+        options = self._choosing.options(session, caller, asked)
         name, team_name = asked.name, caller.team or ""
-        spec, engine = self._fitted(session, caller, team, spec)
-        self._refuse_taken(name, team_name, team, present(session, team_name, name))
-        start = start_of(spec, team, engine) if engine else None
+        options = self._choosing.fitted(session, caller, options)
+        first = options[0]
+        self._refuse_taken(name, team_name, first.team, present(session, team_name, name))
         prices = self._settings().training.prices
         return Outlook(
             team=team_name,
-            spec=spec,
-            start=start,
-            hourly=hourly_price(spec, start, prices),
+            spec=first.spec,
+            start=start_of(first.spec, first.team, first.engine) if first.engine else None,
+            hourly=cost_of(first, prices) or None,
             currency=prices.currency,
-            warnings=warnings(spec, team, engine) if engine else (),
+            warnings=_warnings(options),
+            on=tuple(each.candidate for each in options if each.name),
         )
 
     def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
         """The run that a submission asks for, not submitted yet; UserError if it is not valid."""
-        team, spec = self._wished(session, caller, asked)
-        return AskedRun(asked.name, team.cluster, spec)
+        (option,) = self._choosing.options(session, caller, asked)
+        return AskedRun(asked.name, option.team.cluster, option.spec)
 
     def resubmit(
         self,
@@ -133,27 +120,31 @@ class TrainingService:
         Its owner is `owner` if the caller restarts it for them. The team's current settings for
         accounts and GPUs apply; the warnings say what differs.
         """
-        spec, team, changes = self._again(session, caller, run)
-        spec = replace(spec, nodes=nodes) if nodes else spec
+        options, changes = self._again(session, caller, run)
+        if nodes:
+            options = _each(options, lambda each: replace(each.spec, nodes=nodes))
         if is_owed(session, run):
-            spec = self._on_snapshot(session, caller, team, run, spec, "")
-        started = self._record(session, caller, team, run.name, spec, now, owner=owner)
+            options = self._on_snapshot(session, caller, options, run, "")
+        started = self._record(session, caller, options, run.name, now, owner=owner)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def restart(
         self, session: Session, caller: Caller, run: Run, wanted: str, now: datetime
     ) -> Submitted:
-        """Submits a run again on a PVC created from a snapshot: that of its end by default."""
-        spec, team, changes = self._again(session, caller, run)
-        spec = self._on_snapshot(session, caller, team, run, spec, wanted)
-        started = self._record(session, caller, team, run.name, spec, now)
+        """Submits a run again on a PVC created from a snapshot: that of its end by default.
+
+        The PVC is made where the run was, so the run keeps no other compute template.
+        """
+        options, changes = self._again(session, caller, run, only=run.candidate)
+        options = self._on_snapshot(session, caller, options, run, wanted)
+        started = self._record(session, caller, options, run.name, now)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
     def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
         """Submits a run whose request was checked before: by an offer, or by a sweep."""
         team = bound(caller.team or "", self._team(caller), asked.cluster)
-        spec = as_today(asked.spec, team, self._settings().quotas.resource, self._shares(team))
-        return self._record(session, caller, team, asked.name, spec, now)
+        option = Option(team, self._fitting.renewed(team, asked.spec))
+        return self._record(session, caller, (option,), asked.name, now)
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Stops a run: the caller's own, or any run for leads and admins."""
@@ -255,68 +246,69 @@ class TrainingService:
         return engine.queues.work_age_seconds if engine else inf
 
     def _again(
-        self, session: Session, caller: Caller, run: Run
-    ) -> tuple[RunSpec, Team, tuple[str, ...]]:
-        """The original request of a run on its existing volumes, with its team and cluster.
+        self, session: Session, caller: Caller, run: Run, only: int | None = None
+    ) -> tuple[tuple[Option, ...], tuple[str, ...]]:
+        """The original request of a run on its existing volumes, in each place that it named.
 
         The sentences say what differs: by the current settings of the team, and by the runs that
         it waits for.
         """
         after, dropped = carried(session, run)
-        before, team = (
-            replace(as_own(asked_spec(run)), origin=None, after=after),
-            self._team(caller),
-        )
-        team = team.on(run.cluster) if run.cluster in team.reach else team
-        spec = as_today(before, team, self._settings().quotas.resource, self._shares(team))
-        changes = (*differences(before, spec), *dropped)
-        engine = self._engines(team.cluster)
-        if engine is None:
-            return spec, team, changes
-        site = self._site(caller, team, engine)
-        return reused(spec, run.job_name, site), team, changes
+        found, changes = [], list[str]()
+        for option in self._asked_again(caller, run, only):
+            before = replace(as_own(option.spec), origin=None, after=after)
+            spec = self._fitting.renewed(option.team, before)
+            changes += differences(before, spec)
+            spec = self._fitting.reused(caller, option.team, run.job_name, spec)
+            found.append(dataclasses.replace(option, spec=spec))
+        return tuple(found), (*dict.fromkeys(changes), *dropped)
 
-    def _shares(self, team: Team) -> Fractions | None:
-        """How its cluster shares GPUs; None if the quota engine shares them."""
-        engine = self._engines(team.cluster)
-        is_shared = engine is not None and engine.words.shares_gpus
-        return None if is_shared else self._cluster(team).fractions
+    def _asked_again(self, caller: Caller, run: Run, only: int | None) -> tuple[Option, ...]:
+        if run.candidates:
+            return self._choosing.again(caller, run, only)
+        team = self._team(caller)
+        team = team.on(run.cluster) if run.cluster in team.reach else team
+        return (Option(team, asked_spec(run)),)
 
     def _on_snapshot(
         self,
         session: Session,
         caller: Caller,
-        team: Team,
+        options: Sequence[Option],
         run: Run,
-        spec: RunSpec,
         wanted: str = "",
-    ) -> RunSpec:
+    ) -> tuple[Option, ...]:
         row = meant(session, caller, run, wanted, self._format_command)
-        self._snapshots.refuse_restoring(caller, team, row)
-        return started_on(spec, run, row)
+        for each in options:
+            self._snapshots.refuse_restoring(caller, each.team, row)
+        return _each(options, lambda each: started_on(each.spec, run, row))
 
     def _record(
         self,
         session: Session,
         caller: Caller,
-        team: Team,
+        options: Sequence[Option],
         name: str,
-        spec: RunSpec,
         now: datetime,
         *,
         owner: str | None = None,
     ) -> Submitted:
-        team_name, owner = caller.team or "", owner or caller.person
-        whole, run_id = AskedRun(name, team.cluster, spec), new_id()
-        spec, engine = self._fitted(session, caller, team, with_claim(spec, run_id))
+        team_name, owner, run_id = caller.team or "", owner or caller.person, new_id()
+        asked = [AskedRun(name, each.team.cluster, each.spec) for each in options]
+        options = _each(options, lambda each: with_claim(each.spec, run_id))
+        options = self._choosing.fitted(session, caller, options)
         there = present(session, team_name, name)
-        self._refuse_taken(name, team_name, team, there)
+        self._refuse_taken(name, team_name, options[0].team, there)
         number = there.newest + 1
-        reader = Reader(run_id, reference(name, number), team_name, team, whole, engine)
-        spec = with_data(session, spec, reader, self._settings(), self._format_command, now)
-        use_volumes(session, spec, reader)
-        warned = warnings(spec, team, engine) if engine else ()
-        run = Submitted(run_id, team_name, name, number, spec, warned)
+        known = reference(name, number)
+        options = tuple(
+            self._held(session, each, Reader(run_id, known, team_name, each.team, whole,
+                                             each.engine), options, now)
+            for each, whole in zip(options, asked, strict=True)
+        )  # fmt: skip
+        spec, team = options[0].spec, options[0].team
+        places = tuple(each.candidate for each in options if each.name)
+        run = Submitted(run_id, team_name, name, number, spec, _warnings(options), places)
         if spec.origin is not None:
             use = RestoredClaim(run_id, run.reference, spec.origin.claim)
             self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
@@ -329,48 +321,31 @@ class TrainingService:
         wake(session, KIND, run_id, cluster_lane(team.cluster), now)
         return run
 
-    def _wished(self, session: Session, caller: Caller, asked: Submission) -> tuple[Team, RunSpec]:
-        """The team in the cluster of a submission, and its spec; UserError if it is not valid."""
-        team = bound(caller.team or "", self._team(caller), asked.cluster)
-        refuse_secrets(asked)
-        refuse_clashes(asked)
-        engine = self._engines(team.cluster)
-        asked = filled_up(asked, self._settings(), team, engine)
-        refuse_gaps(asked)
-        spec = fill_in(asked, team, self._settings().quotas.resource, self._shares(team))
-        told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
-        secured = security_of(team.admission, privileged=asked.privileged)
-        after = named(session, caller.team or "", asked.after, self._format_command)
-        return team, replace(
-            spec, data=asked.versions, snapshot=wished(asked), security=secured, after=after, **told
-        )
-
-    def _fitted(
-        self, session: Session, caller: Caller, team: Team, spec: RunSpec
-    ) -> tuple[RunSpec, Engine | None]:
-        """The spec as the cluster can run it, with its engine; UserError if it must not run."""
-        team_name, engine = caller.team or "", self._engines(team.cluster)
-        refuse_forbidden(spec, team_name, team.admission)
-        refuse_excess(spec, team_name, team)
-        refuse_named(spec, self._cluster(team))
-        refuse_unfit(spec, caller, team, self._snapshots)
-        if engine is not None:
-            before = forerunners(session, spec, team)
-            site = dataclasses.replace(self._site(caller, team, engine), forerunners=before)
-            spec = fitted(spec, site, engine)
-        refuse_lost_volumes(session, spec, team)
-        return spec, engine
+    def _held(
+        self,
+        session: Session,
+        option: Option,
+        reader: Reader,
+        options: Sequence[Option],
+        now: datetime,
+    ) -> Option:
+        """The place with the caches that the run reads there, which are held, as its PVCs are."""
+        words = self._format_command
+        with naming(option, options):
+            try:
+                spec = with_data(session, option.spec, reader, self._settings(), words, now)
+            except UncachedRunError as lacking:
+                if option.template is None:
+                    raise
+                # The offer to cache it keeps one cluster only.
+                raise ConflictError(lacking.message, lacking.hint) from None
+        use_volumes(session, spec, reader)
+        return dataclasses.replace(option, spec=spec)
 
     def _refuse_taken(self, name: str, team_name: str, team: Team, there: Present) -> None:
         """ConflictError if the name is in use; LimitError if the team has too many runs."""
         refuse_live(name, there, self._format_command)
         refuse_many(team_name, there, team.limits.live_runs, self._format_command)
-
-    def _site(self, caller: Caller, team: Team, engine: Engine) -> Site:
-        return Site(team, engine.queues.view, self._cluster(team), caller.team or "")
-
-    def _cluster(self, team: Team) -> ClusterSettings:
-        return self._settings().clusters.get(team.cluster, _USUAL)
 
     def _stop(self, session: Session, actor: Actor, run: Run, why: str, now: datetime) -> Run:
         if run.wanted != RunIntent.STOP:
@@ -386,6 +361,20 @@ class TrainingService:
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]
+
+
+def _each(options: Sequence[Option], spec_at: Callable[[Option], RunSpec]) -> tuple[Option, ...]:
+    return tuple(dataclasses.replace(each, spec=spec_at(each)) for each in options)
+
+
+def _warnings(options: Sequence[Option]) -> tuple[str, ...]:
+    """What may keep the run from ever starting, by the template if there are several."""
+    return tuple(
+        f"{each.name}: {said}" if len(options) > 1 else said
+        for each in options
+        if each.engine is not None
+        for said in warnings(each.spec, each.team, each.engine)
+    )
 
 
 def _actor(caller: Caller) -> Actor:

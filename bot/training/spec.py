@@ -133,7 +133,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     What it requests is for each of its pods: `gpus` of a run on two `nodes` count twice. `memory`
     is without `shm`, the pod gets both together. `gpu_resource` is what its queue counts GPUs by.
     `gpu_requests` are the resources that its pod requests for them. With a `gpu_type` they are of
-    that one, and `placement` is what it takes to be given these.
+    that one, and `placement` is what it takes to be given these. `node_selector` are further labels
+    of its nodes.
     `artifacts` are paths on its volumes of what it makes. `after` are the runs that it waits for,
     `cell` is its place in a sweep.
     `form` is the way in which its kind is carried out, empty for the usual one. `processes` are
@@ -160,6 +161,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     gpus: Decimal = Decimal(0)
     gpu_type: str | None = None
     placement: Placement | None = None
+    node_selector: dict[str, str] = {}
     gpu_resource: str = "nvidia.com/gpu"
     gpu_requests: dict[str, str] = {}
     efa: int = 0

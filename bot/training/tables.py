@@ -78,6 +78,11 @@ class Run(SQLModel, table=True):
     root asks for, of which `pods_running` run and `pods_waiting` have no place yet; the cluster
     refused `unscaled_to`, and `unscaled_why` says why. `again_on` is on how many nodes a run is
     started again once it has been stopped.
+
+    Of a run that names compute templates: `candidates` are the places where it may wait, in order
+    (`templates.candidates`), `candidate` counts from 0 where it is, and `moving_to` is set while
+    its objects there are deleted because it moves on. `moves` are the places that it has left,
+    each with the uid that its root had there.
     """
 
     __tablename__: ClassVar[Any] = "runs"
@@ -132,6 +137,9 @@ class Run(SQLModel, table=True):
     queue: str
     job_name: str
     spec: dict[str, Any] = Field(sa_type=JSON)
+    candidates: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     asked_at: datetime = Field(sa_type=Moment)
 
     wanted: str = RunIntent.RUN
@@ -155,6 +163,11 @@ class Run(SQLModel, table=True):
     started_at: datetime | None = Field(default=None, sa_type=Moment)
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
     removing: str | None = None
+    candidate: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    moving_to: int | None = None
+    moves: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     obstacle: str = ""
     last_line: str = ""
     progress: dict[str, Any] | None = Field(default=None, sa_type=JSON)

@@ -8,6 +8,7 @@ from bot.slack.grammar.declarations import Verb
 from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.markup import Markup, plain
 from bot.training.kinds import KINDS
+from bot.training.placing.choosing import usable
 from bot.training.submission.building import JOB, KIND_OPTIONS, Submission
 from bot.training.submission.outlook import outlook_lines
 from bot.training.submission.presets import presets_of, with_preset
@@ -15,6 +16,7 @@ from bot.training.sweeps.asking import refuse_lonely
 
 _CELL = "Each of its runs"
 _OPEN = ("host_network", "privileged")
+_PLACING = ("templates", "fallback_after")
 
 
 def _applying(ctx: Context, texts: Mapping[str, str]) -> Collection[str]:
@@ -26,7 +28,9 @@ def _applying(ctx: Context, texts: Mapping[str, str]) -> Collection[str]:
     kind = KINDS.get((name, texts.get("form") or str(options.get("form") or "")))
     kind = kind or KINDS.get((name, ""))
     found = set(kind.options if kind else ()) & set(KIND_OPTIONS)
-    return found - _closed(ctx, name) | ({"form"} if len(forms) > 1 else set())
+    found = found - _closed(ctx, name) | ({"form"} if len(forms) > 1 else set())
+    has_templates = ctx.caller.team and usable(ctx.settings, ctx.caller.team)
+    return found | (set(_PLACING) if has_templates else set())
 
 
 def _closed(ctx: Context, kind: str) -> set[str]:
@@ -55,8 +59,8 @@ SUBMISSION = FormPlan(
         "preset", "image", "kind", "gpus", "gpu_type", "nodes", "processes", "launcher", "pvc",
         "data", "time", "priority", "after",
     ),
-    watched=("preset", "kind", "gpus", "gpu_type", "nodes"),
-    dependent=("form", *KIND_OPTIONS),
+    watched=("preset", "kind", "gpus", "gpu_type", "nodes", "templates"),
+    dependent=("form", *_PLACING, *KIND_OPTIONS),
     applying=_applying,
     foresee=_foresee,
 )  # fmt: skip

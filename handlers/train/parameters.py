@@ -2,7 +2,7 @@
 
 import re
 
-from bot.slack.grammar.parameters import Pattern, RunReference
+from bot.slack.grammar.parameters import Pattern, RunReference, matched
 
 
 class AnyRun(RunReference):
@@ -36,6 +36,21 @@ class PresetName(Pattern):
     rule = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
     form = "the name of a preset, as `/train presets` lists them"
     example = "resnet"
+
+
+class TemplateNames:
+    """Compute templates of quartermaster.yaml, in the order in which a run tries them."""
+
+    word = "TEMPLATE[,TEMPLATE]"
+    form = "names of compute templates, separated by commas, as `/train templates` lists them"
+    example = "dgx,burst"
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The names, in order."""
+        names = tuple(each.strip() for each in text.split(","))
+        for each in names:
+            matched(PresetName.rule, each)
+        return names
 
 
 class FormName(Pattern):

@@ -61,6 +61,7 @@ from handlers.train.parameters import (
     PresetName,
     PriorityName,
     StateKept,
+    TemplateNames,
 )
 from handlers.train.starting import restarted, resubmitted, started
 from handlers.train.submissions import SUBMISSIONS
@@ -142,6 +143,10 @@ train = Part("train")
 @train.option("--metric", MetricName(), help="Result by which runs of the sweep are compared")
 @train.option("--best", Choice(MAX, MIN), help="Which value of the metric is best")
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
+@train.option(
+    "--on", "templates", TemplateNames(), default=(), help="Compute templates to wait on, in order"
+)
+@train.option("--fallback-after", Duration(), help="Time until it moves on to the next of --on")
 @train.rest("command", help="Command to run in the container (default: the image's)")
 def submit(ctx: Context, asked: Submission) -> Reply:
     """Submits a run; the card in the channel shows the rest."""

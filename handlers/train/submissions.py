@@ -33,6 +33,10 @@ SUBMISSIONS = (
         "submit big --image ghcr.io/acme/lane:3.1 --gpus 4 --gpu-type h100"
         " -- python train.py --epochs 3"
     ),
+    (
+        "submit wide --image ghcr.io/acme/lane:3.1 --gpus 8 --on dgx,burst --fallback-after 30m"
+        " -- python train.py"
+    ),
     ("submit eval --image ghcr.io/acme/lane:3.1 --gpus 1 --after lane -- python eval.py"),
     (
         "submit tune --image ghcr.io/acme/lane:3.1 --gpus 1 --sweep lr=0.1,0.01 --at-most 1"

@@ -75,11 +75,12 @@ class Outside:
         self,
         folder: Path,
         make: Callable[[VirtualClock, Ledger], PlaygroundCluster] = story_cluster,
+        clock: WorldClock | None = None,
     ) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        self.clock = WorldClock()
+        self.clock = clock or WorldClock()
         self.ledger = Ledger()
         self.cluster = make(self.clock, self.ledger)
         self.cluster.admit_bot("bot-token", (EVERYTHING, PATHS))

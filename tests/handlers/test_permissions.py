@@ -58,6 +58,7 @@ TABLE = {
     "/train compare lane old --by epoch": "omla.... ..D.",
     "/train compare lane old --by nodes": "omla.... ..D.",
     "/train presets": "omla.... ..D.",
+    "/train templates": "omla.... ..D.",
     "/dataset add more s3://lake/more/": "omla.... ..D.",
     "/dataset list": "omla.... ..D.",
     "/dataset show chest-xray": "omla.... ..D.",

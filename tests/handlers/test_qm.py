@@ -44,9 +44,9 @@ def test_members_learn_their_rights_and_what_is_missing(client: CommandClient) -
         "Teams team-a (member)",
         f"You may {MEMBER}",
         (
-            "Requires lead or admin `run` stop_any; `quota` revoke_any; `dataset` remove_any,"
-            " unpin_any; `pvc` resize, delete; `anf` change; `snapshot` delete_any; `gpu`"
-            " digest_post; `audit` read"
+            "Requires lead or admin `run` submit_costly, stop_any; `quota` revoke_any; `dataset`"
+            " remove_any, unpin_any; `pvc` resize, delete; `anf` change; `snapshot` delete_any;"
+            " `gpu` digest_post; `audit` read"
         ),
         (
             "Requires admin `quota` set; `dataset` clean; `anf` repair; `gpu` digest_set;"

@@ -8,7 +8,10 @@ from bot.training import mishaps
 from bot.training.follows.card import FORBIDDEN
 from bot.training.follows.controller import ENDED, LASTED
 from bot.training.runs.decide import TIME_IS_UP, taken, vanished
+from bot.training.spec import RunSpec
 from bot.training.tables import LogFollow, Removal, Run, RunIntent, RunPhase
+from bot.training.templates.candidates import Candidate
+from bot.training.templates.wording import unreachable_words
 from tests.handlers.command_client import BOB, ERIN
 from tests.states.state import DAY, HOUR, ID, MINUTE, NOW, SILENT, State, card, usual
 
@@ -68,6 +71,7 @@ def states() -> Iterator[State]:
     """All of them."""
     yield from _waiting()
     yield from _after_others()
+    yield from _on_templates()
     yield from _running()
     yield from _ended()
     yield from _sessions()
@@ -125,6 +129,26 @@ def _after_others() -> Iterator[State]:
         ended(RunPhase.STOPPED, lost, spec=after, started_at=None),
         ended(RunPhase.FAILED, **prep),
     )
+
+
+def _on_templates() -> Iterator[State]:
+    places = [
+        {"template": "dgx", "cluster": "default", "queue": "team-a", "after_seconds": 1800,
+         "price": "4.00 USD an hour", "spec": SPEC},
+        {"template": "burst", "cluster": "aks", "queue": "burst", "after_seconds": 1800,
+         "price": "9.00 USD an hour", "spec": SPEC},
+    ]  # fmt: skip
+    waits = {"phase": RunPhase.PENDING, "reason": WAITS, "unblock": MORE, "candidates": places,
+             "made_at": NOW - 20 * MINUTE}  # fmt: skip
+    next_one = Candidate(
+        template="burst", cluster="aks", queue="burst", after_seconds=1800, spec=RunSpec(**SPEC)
+    )
+    yield card("run-waiting-on-template", run(**waits, place=2))
+    yield card("run-waiting-for-next-cluster", run(**waits, obstacle=unreachable_words(next_one)))
+    yield card("run-waiting-in-silent-cluster", run(**waits, trouble=SILENT))
+    yield card("run-leaving-template", run(**waits, moving_to=1))
+    moved = {**waits, "reason": "KAI has not processed it yet.", "unblock": "", "made_at": NOW}
+    yield card("run-moved", run(**moved, cluster="aks", candidate=1, since=NOW - MINUTE))
 
 
 def _running() -> Iterator[State]:

@@ -45,6 +45,8 @@ class Locked(StrEnum):
     TIME = "time"
     PRIORITY = "priority"
     CODE = "code"
+    TEMPLATES = "templates"
+    FALLBACK_AFTER = "fallback_after"
     COMMAND = "command"
 
 
@@ -125,6 +127,12 @@ class Preset(Section):
 
     code: Typed | None = None
     """The code that it runs, as REPO@COMMIT."""
+
+    templates: Typed | None = None
+    """The compute templates to wait on, in order, like dgx,burst: `--on`."""
+
+    fallback_after: Typed | None = None
+    """How long it waits on each template before it moves on to the next."""
 
     command: tuple[Typed, ...] = ()
     """The command after ` -- `, as a list of words."""

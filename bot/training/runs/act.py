@@ -31,6 +31,7 @@ from bot.training.state import State
 from bot.training.submission.claims import refuse_unmountable
 from bot.training.submission.own_secrets import refuse_marked
 from bot.training.tables import Run, RunPhase
+from bot.training.templates.moving import Withdraw
 
 
 def act(
@@ -48,11 +49,24 @@ def act(
         case Delete() if seen.root is not None:
             # Pods have a moment to end; what they say until then is kept by later looks.
             cluster.delete(root, run.job_name, run.namespace, uid=seen.root.uid)
+        case Withdraw() if seen.root is not None:
+            return _withdraw(cluster, run, seen.root), seen
         case Clear(dependent, uid):
             cluster.delete(dependent.resource, dependent.name, run.namespace, uid=uid)
         case _:
             pass
     return decision, seen
+
+
+def _withdraw(cluster: Cluster, run: Run, root: Root) -> Decision:
+    """Deletes the root, unless it has changed since: it may have been admitted."""
+    resource, version = kind_of_run(run).root.resource, root.object.metadata.resource_version
+    try:
+        cluster.delete(resource, run.job_name, run.namespace, uid=root.uid, version=version)
+    except ClusterError as error:
+        if error.reason != "Conflict":
+            raise
+    return Await()
 
 
 def _create(

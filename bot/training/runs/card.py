@@ -31,6 +31,7 @@ from bot.training.tables import (
     RunIntent,
     RunPhase,
 )
+from bot.training.templates.wording import place_words, waiting_lines
 from bot.training.wording import STOPPING, gpus, name_of, place, results, state_words
 
 REQUEUE = "train.requeue"
@@ -191,6 +192,7 @@ def _lines(run: Run, people: People) -> list[Markup]:
         lines.append(sentence(f"It could not be scaled. {run.unscaled_why}"))
     if run.is_live and run.phase in NOT_ADMITTED:
         lines.insert(0, join("Waiting since ", when(run.since), "."))
+    lines += waiting_lines(run)
     if run.starts_by is not None:
         lines.append(join("Based on the time limits of running workloads, it starts ",
                           when(run.starts_by), " at the latest."))  # fmt: skip
@@ -216,6 +218,7 @@ def _facts(run: Run, spec: RunSpec, people: People, lineage: Lineage) -> list[tu
         ("By", plain(people.owner)),
         ("Size", plain(size_words(run)) if is_elastic(run) else None),
         *_volumes(run, spec),
+        ("Template", plain(on) if (on := place_words(run)) else None),
         ("Where", code(_where(run))),
         ("Nodes", plain(_nodes(run)) if spec.nodes > 1 and run.nodes else None),
         ("Submitted", when(run.asked_at)),

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
 from bot.datasets.caches.using import DataReadiness
+from bot.errors import ClusterError
 from bot.quotas import Engine
 from bot.reconcile.controller import Step
 from bot.reconcile.decisions import Wait
@@ -50,6 +51,10 @@ from bot.training.session_time import is_session, next_moment
 from bot.training.state import State, obstacle_of
 from bot.training.submission.data import standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
+from bot.training.templates.candidates import following, moves_at
+from bot.training.templates.leftovers import clear_leftovers
+from bot.training.templates.moving import Leave, Move, is_due
+from bot.training.templates.wording import unreachable_words
 
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
@@ -127,9 +132,12 @@ class RunController(RowController[_RunRows]):
     @override
     def reconcile(self, row: _RunRows, now: datetime) -> Step:
         run, cluster = row.run, self._cluster(row.run)
+        if run.moves:
+            clear_leftovers(run, self._context.clusters)
         engine = self._engines(run.cluster)
         yield_to_foreground = self._context.database.gate.yield_to_foreground
-        seen = replace(observe(cluster, engine.runs, run, now), data=row.data, gate=row.gate)
+        seen = observe(cluster, engine.runs, run, now)
+        seen = replace(seen, data=row.data, gate=row.gate, no_way_on=self._no_way_on(run, now))
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(run, seen, now)
         if isinstance(decision, Wait):
@@ -150,6 +158,15 @@ class RunController(RowController[_RunRows]):
 
     def _cluster(self, run: Run) -> Cluster:
         return self._context.cluster(run.cluster, "its runs have ended")
+
+    def _no_way_on(self, run: Run, now: datetime) -> str:
+        """Why a run whose time is up cannot move on; empty if it can, or if it is not due."""
+        next_one = following(run) if run.candidates and is_due(run, now) else None
+        if next_one is None:
+            return ""
+        there = self._context.clusters.get(next_one.cluster)
+        is_reached = there is not None and not there.trouble and _responds(there, run)
+        return "" if is_reached else unreachable_words(next_one)
 
     def _findings(
         self,
@@ -212,6 +229,15 @@ class RunController(RowController[_RunRows]):
         return Asking(queues, teams_by_queue(queues, teams), self._context.format_command)
 
 
+def _responds(cluster: Cluster, run: Run) -> bool:
+    """Whether a cluster answers a read of the run's root, which is not there yet."""
+    try:
+        cluster.get(kind_of_run(run).root.resource, run.job_name, run.namespace)
+    except ClusterError:
+        return False
+    return True
+
+
 def _limit(run: Run, seen: RunObserved, decision: Decision) -> Limit | None:
     return limit_of(run, seen, decision.state) if isinstance(decision, UpdateStatus) else None
 
@@ -259,7 +285,7 @@ def _next_look(known: _RunRows, found: RunFindings) -> datetime | None:
         case End():
             is_left = bool(dependents_of(known.run)) or kept_after_end(known.run) is not None
             return now + SOON if is_left else None
-        case Prepare():
+        case Prepare() | Leave() | Move():
             return now
         case Delete() | Await() | Clear() | CreateDependent() | Scale():
             return now + SOON
@@ -277,6 +303,7 @@ def _next_look(known: _RunRows, found: RunFindings) -> datetime | None:
     moments = (
         late_at(known.run),
         next_moment(known.run, now),
+        moves_at(known.run) if known.run.candidates else None,
         found.limit.told_at if found.limit else None,
     )
     return min([again, *(each for each in moments if each is not None and each > now)])

@@ -18,6 +18,7 @@ from bot.training.session_time import is_session, is_up
 from bot.training.state import State, has_ended, has_failed, state_of
 from bot.training.submission.data import lacking
 from bot.training.tables import ENDS, Run, RunIntent, RunPhase
+from bot.training.templates.moving import Leave, Move, Withdraw, is_due, may_leave
 
 UNMANAGED_AFTER = timedelta(seconds=30)
 # After this a run that is still so is late, and its card says why.
@@ -49,7 +50,8 @@ class RunObserved:
     confirmed by a live read, and `left_out` that it never manages its pods; both are sentences.
     `dependents` is None if they were not read. `loss` is which of its nodes and PVCs it lost.
     `data` is how far the caches are that it reads. `gate` is its state because of the runs that
-    it waits for; None if it may start.
+    it waits for; None if it may start. `no_way_on` says why it cannot move on to its next compute
+    template although its time is up; empty if it can.
     """
 
     root: Root | None
@@ -62,6 +64,7 @@ class RunObserved:
     loss: FailureReason = FINE
     data: using.DataReadiness = using.THERE
     gate: State | None = None
+    no_way_on: str = ""
 
     @property
     def missing(self) -> tuple[Dependent, ...]:
@@ -133,7 +136,19 @@ class End:
 
 
 Decision = (
-    Create | CreateDependent | Prepare | Delete | Clear | Await | Scale | UpdateStatus | End | Wait
+    Create
+    | CreateDependent
+    | Prepare
+    | Delete
+    | Clear
+    | Await
+    | Scale
+    | UpdateStatus
+    | End
+    | Leave
+    | Withdraw
+    | Move
+    | Wait
 )
 
 
@@ -141,20 +156,59 @@ def decide(run: Run, seen: RunObserved, now: datetime) -> Decision:
     """The next step for a run."""
     if not run.is_live:
         return _clear_away(run, seen, now)
+    if run.moving_to is not None and not _is_kept(run, seen):
+        return _moving(run, seen, run.moving_to)
     if seen.root is None:
         return _without_root(run, seen)
     if run.removing is not None:
         return Await() if seen.root.is_leaving else Delete()
-    state = _state(run, seen.root.status, seen)
+    return _with_root(run, seen, seen.root, now)
+
+
+def _with_root(run: Run, seen: RunObserved, root: Root, now: datetime) -> Decision:
+    state = _state(run, root.status, seen)
     if state.phase in ENDS and not state.is_unfinished:
         return End(state)
     removal = _removal(run, seen, state, now)
     if removal is not None:
         return removal
+    is_to_leave = may_leave(run, state) and is_due(run, now)
+    if is_to_leave and not seen.no_way_on:
+        return Leave(run.candidate + 1)
+    if is_to_leave:
+        state = state.hindered(FailureReason(seen.no_way_on))
     if seen.missing:
         return CreateDependent(seen.missing[0], state)
-    nodes = _other_size(run, seen.root)
+    nodes = _other_size(run, root)
     return Scale(nodes, state) if nodes is not None else UpdateStatus(state)
+
+
+def _is_kept(run: Run, seen: RunObserved) -> bool:
+    """Whether a run that was to move stays after all: it is to stop, or was admitted meanwhile."""
+    root = seen.root
+    if root is None or root.is_leaving:
+        return False
+    return run.wanted == RunIntent.STOP or not may_leave(run, _state(run, root.status, seen))
+
+
+def _moving(run: Run, seen: RunObserved, to: int) -> Decision:
+    """The next step of a run that leaves its place; it has moved when nothing is left there."""
+    if seen.root is not None:
+        return Await() if seen.root.is_leaving else Withdraw()
+    is_elsewhere = run.candidates[to]["cluster"] != run.cluster
+    left = [
+        each
+        for each in seen.dependents or ()
+        if each.object and each.is_ours and (is_elsewhere or not each.dependent.stays)
+    ]
+    for each in left:
+        if each.object and each.object.metadata.deletion_timestamp is None:
+            return Clear(each.dependent, each.object.uid)
+    if left or seen.pods:
+        return Await()
+    if run.wanted == RunIntent.STOP:
+        return End(State(RunPhase.STOPPED, reason=run.stop_why))
+    return Move(to)
 
 
 def _other_size(run: Run, root: Root) -> int | None:

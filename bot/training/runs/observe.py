@@ -16,6 +16,7 @@ from bot.training.runs.decide import UNMANAGED_AFTER, DependentObserved, RunObse
 from bot.training.runs.troubles import loss_of
 from bot.training.state import has_ended
 from bot.training.tables import Run
+from bot.training.templates.moving import has_left
 
 STALE_SECONDS = 150.0
 
@@ -31,6 +32,9 @@ def observe(cluster: Cluster, runs: Runs, run: Run, now: datetime) -> RunObserve
     dependents = _dependents(cluster, run, root)
     if left_out := runs.left_out(root.object, pods):
         return RunObserved(root, pods=pods, left_out=left_out, dependents=dependents)
+    if run.moving_to is not None:
+        # It must not leave a queue that has just admitted it.
+        return RunObserved(root, runs.live_admission(root.object), pods, dependents=dependents)
     admission = runs.admission(root.object)
     if admission is not None or run.workload or waited(run, now) < UNMANAGED_AFTER:
         loss = loss_of(cluster, pods)
@@ -46,7 +50,9 @@ def _root(cluster: Cluster, run: Run) -> Root | None:
     root = kind_of_run(run).root
     resource = root.resource
     seen = cluster.view.get(resource, run.job_name, run.namespace)
-    if seen is None or run.removing is not None or not _is_fresh(cluster, resource):
+    is_leaving = run.removing is not None or run.moving_to is not None
+    is_old = seen is not None and has_left(run, seen.uid)
+    if seen is None or is_leaving or is_old or not _is_fresh(cluster, resource):
         seen = cluster.get(resource, run.job_name, run.namespace)
     return root.read(seen) if seen is not None else None
 
@@ -64,7 +70,9 @@ def _dependents(
 ) -> tuple[DependentObserved, ...] | None:
     """The dependents that should exist, or be gone, by now; read live if that is unknown."""
     dependents: Sequence[Dependent] = dependents_of(run)
-    if not run.is_live:
+    if run.moving_to is not None:
+        pass
+    elif not run.is_live:
         # A volume whose run never came to be is as empty as it was made.
         dependents = [each for each in dependents if not each.stays or run.job_uid is None]
     elif root is None and run.job_uid is None:
@@ -85,9 +93,10 @@ def _dependent(cluster: Cluster, run: Run, dependent: Dependent) -> DependentObs
 def _pods(cluster: Cluster, run: Run, root: Root | None) -> tuple[Pod, ...]:
     """The pods of the run; read live if the root ended before their end was seen."""
     pods = tuple(cluster.view.labelled(PODS, labels.RUN, run.id))
+    is_moving = run.moving_to is not None  # Then none may be overlooked.
     is_over = root is not None and root.status.is_over
     lags = is_over and run.is_live and not any(has_ended(pod) for pod in pods)
-    if lags or not _is_fresh(cluster, PODS):
+    if lags or is_moving or not _is_fresh(cluster, PODS):
         return tuple(cluster.list(PODS, run.namespace, labels=f"{labels.RUN}={run.id}"))
     return pods
 

@@ -58,6 +58,7 @@ from bot.training.state import State
 from bot.training.submission import end_snapshots, origins
 from bot.training.submission.data import let_go
 from bot.training.tables import NOT_ADMITTED, SWEEP, WAITING, KeptLog, Run, RunPhase
+from bot.training.templates.moving import Leave, Move, note_move
 
 _ALONE = "It is not replaced."
 _RENEWAL = timedelta(minutes=1)
@@ -107,6 +108,7 @@ class Recorder:
         before, stood = _shown(run), stretch_of(run)
         self._take_logs(session, run, found)
         _take_identity(run, found)
+        _take_move(session, run, found)
         match found.decision:
             case UpdateStatus(state) | CreateDependent(state=State() as state) | Scale(state=state):
                 self._follow(session, run, state, found)
@@ -116,7 +118,7 @@ class Recorder:
                 run.removing, run.reason, run.unblock = outcome, reason, advice
             case End(state):
                 self._end(session, run, state, found)
-            case Delete() | Clear() | Await() | CreateDependent():
+            case Delete() | Clear() | Await() | CreateDependent() | Leave() | Move():
                 pass
             case _:
                 return
@@ -242,6 +244,19 @@ class Recorder:
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == RunPhase.STOPPED:
             notices.started_again(session, run, self.again(session, run, found.now), found.now)
+
+
+def _take_move(session: Session, run: Run, found: RunFindings) -> None:
+    """Stores that it leaves its compute template, is in the next one, or stays after all."""
+    match found.decision:
+        case Leave(to):
+            run.moving_to = to
+        case Move(to):
+            note_move(session, run, to, found.now)
+        case Await() | Clear():
+            pass
+        case _:
+            run.moving_to = None
 
 
 def _note_phase(session: Session, run: Run, before: Stretch, now: datetime) -> None:
@@ -371,5 +386,5 @@ def _shown(run: Run) -> tuple[object, ...]:
         run.phase, run.since, run.reason, run.unblock, run.holders, run.starts_by, run.removing,
         run.obstacle, run.last_line, run.place, run.gpus_ahead, run.is_late, run.trouble,
         run.ended_at, run.restarts, run.until, run.nodes, run.size, run.pods_running,
-        run.pods_waiting, run.unscaled_why,
+        run.pods_waiting, run.unscaled_why, run.candidate, run.moving_to, run.made_at,
     )  # fmt: skip

@@ -23,6 +23,7 @@ from bot.training.session_time import PORT, last_moment
 from bot.training.spec import CreatedVolume, RunSpec, spec_of
 from bot.training.submission.new_run import Submitted
 from bot.training.tables import KEPT_LINES, NOT_ADMITTED, Run, RunPhase
+from bot.training.templates.wording import order_words
 from bot.training.wording import STOPPING, amounts_of, gpus, start_words, state_words
 
 FRESH_SECONDS = 30.0
@@ -109,6 +110,7 @@ def receipt(run: Submitted, undo: str) -> tuple[Markup, ...]:
         *(join("Data: ", code(each.reference), plain(f" at {each.path}.")) for each in spec.data),
         *_origin(spec),
         *(plain(each) for each in start_words(spec)),
+        *(plain(each) for each in order_words(run.on)),
         join("Its card in this channel follows it. ", code(undo), " stops it."),
         *((plain(pairs_cost(plan(spec.nodes))),) if spec.form == ALL_PAIRS else ()),
         *(plain(warning) for warning in run.warnings),

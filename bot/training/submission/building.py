@@ -98,6 +98,8 @@ class Submission:
     metric: str | None = None
     best: str | None = None
     preset: str | None = None
+    templates: tuple[str, ...] = ()
+    fallback_after: timedelta | None = None
     cluster: str | None = None
     team: str | None = None
 

@@ -75,8 +75,9 @@ def placed(spec: RunSpec, site: Site, engine: Engine) -> RunSpec:
 
 
 def nodes_for(spec: RunSpec, view: View) -> tuple[Node, ...]:
-    """The nodes on which the pods of a run may run, judged by its GPU type."""
-    wanted = spec.placement.node_labels.items() if spec.placement else {}.items()
+    """The nodes on which the pods of a run may run, judged by its GPU type and node labels."""
+    of_type = spec.placement.node_labels if spec.placement else {}
+    wanted = {**spec.node_selector, **of_type}.items()
     return tuple(node for node in view.all(NODES) if wanted <= node.labels.items())
 
 

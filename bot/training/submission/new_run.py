@@ -25,6 +25,7 @@ from bot.training.queueing import queue_for
 from bot.training.session_time import refuse_long
 from bot.training.spec import RunSpec, to_row
 from bot.training.tables import Run, reference
+from bot.training.templates.candidates import Candidate, to_rows
 from bot.training.wording import gpus as gpus_words
 
 _SHOWN = 10
@@ -32,7 +33,10 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Submitted:
-    """A submitted run, with warnings about what may keep it from ever starting."""
+    """A submitted run, with warnings about what may keep it from ever starting.
+
+    `on` are the compute templates that it names, in order.
+    """
 
     run_id: str
     team: str
@@ -40,6 +44,7 @@ class Submitted:
     number: int
     spec: RunSpec
     warnings: tuple[str, ...] = ()
+    on: tuple[Candidate, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -153,6 +158,7 @@ def row_of(run: Submitted, caller: Caller, team: Team, now: datetime) -> dict[st
         "queue": queue_for(run.spec, team),
         "job_name": run.root_name,
         "spec": to_row(run.spec),
+        "candidates": to_rows(run.on),
         "asked_at": now,
         "since": now,
     }
@@ -186,6 +192,7 @@ def audited(run: Submitted) -> dict[str, str]:
         "after": " ".join(each.spelled for each in spec.after),
         "sweep": spec.cell.sweep if spec.cell else "",
         "preset": spec.preset or "",
+        "on": " ".join(each.template for each in run.on),
         "open": " ".join(option for option in OPEN_OPTIONS if getattr(spec, option)),
     }
     return {name: value for name, value in facts.items() if value}

@@ -12,6 +12,8 @@ from bot.training.expecting import capacity, expected_start, figures_for, releas
 from bot.training.kinds import gpus_of
 from bot.training.queueing import queue_for
 from bot.training.spec import RunSpec
+from bot.training.templates.candidates import Candidate
+from bot.training.templates.wording import order_words
 from bot.training.wording import amounts_of, start_words
 from bot.training.wording import gpus as gpus_words
 
@@ -36,7 +38,10 @@ class Start:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a run would use and when it could start; `hourly` is its price, None if unknown."""
+    """What a run would use and when it could start; `hourly` is its price, None if unknown.
+
+    `on` are the compute templates that it names; the rest is said of the first.
+    """
 
     team: str
     spec: RunSpec
@@ -44,6 +49,7 @@ class Outlook:
     hourly: Decimal | None
     currency: str
     warnings: tuple[str, ...]
+    on: tuple[Candidate, ...] = ()
 
 
 def start_of(spec: RunSpec, team: Team, engine: Engine) -> Start | None:
@@ -77,6 +83,7 @@ def outlook_lines(
         *(plain(each) for each in start_words(outlook.spec)),
         *_start_lines(outlook, format_command),
         *_price_lines(outlook),
+        *(plain(each) for each in order_words(outlook.on)),
         *(plain(each) for each in outlook.warnings),
     )
 

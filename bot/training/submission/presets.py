@@ -20,6 +20,8 @@ _SAME: Mapping[str, str] = {
     "data": "path",
     "artifact": "path",
 }
+# Those that are written otherwise in a command; YAML reads a plain on as true.
+_OTHERWISE: Mapping[str, str] = {"command": "command", "templates": "--on"}
 _HEADER = ("Preset", "For", "Sets", "Locked")
 
 
@@ -132,7 +134,7 @@ def _texts(value: object) -> Sequence[str]:
 
 
 def _dashed(key: str) -> str:
-    return f"--{key.replace('_', '-')}" if key != "command" else "command"
+    return _OTHERWISE.get(key) or f"--{key.replace('_', '-')}"
 
 
 def _there(presets: Mapping[str, Preset]) -> str:

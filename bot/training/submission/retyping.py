@@ -10,6 +10,7 @@ from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import EndSnapshot, RunSpec, spec_of
 from bot.training.submission.building import JOB, default_amounts
 from bot.training.tables import Run
+from bot.training.templates.candidates import candidates_of
 
 Typed = tuple[str, Sequence[str]]
 
@@ -24,17 +25,34 @@ def retyped(run: Run, team: Team) -> Mapping[str, Sequence[str]]:
     named = {
         "name": run.name,
         "image": spec.image,
-        "gpu_type": spec.gpu_type or "",
+        "gpu_type": spec.gpu_type or "" if _is_shared(run, "gpu_type") else "",
         "code": spec.code or "",
         "priority": spec.priority or "",
         "preset": spec.preset or "",
-        "cluster": run.cluster if run.cluster != team.reach[0] else "",
+        **_where(run, team),
     }
-    single = {**named, **dict(_amounts(spec, team)), **dict(_kind(spec)), **dict(_end(spec))}
+    amounts = {name: text for name, text in _amounts(spec, team) if _is_shared(run, name)}
+    single = {**named, **amounts, **dict(_kind(spec)), **dict(_end(spec))}
     several = dict(_several(run.job_name, spec))
     flags = {name: ("",) for name in ("host_network", "privileged") if getattr(spec, name)}
     found = {name: (text,) for name, text in single.items() if text}
     return {**found, **{name: words for name, words in several.items() if words}, **flags}
+
+
+def _where(run: Run, team: Team) -> Mapping[str, str]:
+    """Its compute templates, else its cluster unless that is the team's first one."""
+    candidates = candidates_of(run)
+    if not candidates:
+        return {"cluster": run.cluster if run.cluster != team.reach[0] else ""}
+    first = candidates[0]
+    after = format_duration(first.after).replace(" ", "") if first.is_after_typed else ""
+    return {"templates": ",".join(each.template for each in candidates), "fallback_after": after}
+
+
+def _is_shared(run: Run, field: str) -> bool:
+    """Whether the spec has the same value in each place where the run may wait."""
+    values = [each["spec"].get(field) for each in run.candidates]
+    return all(each == values[0] for each in values)
 
 
 def _amounts(spec: RunSpec, team: Team) -> Iterator[tuple[str, str]]:

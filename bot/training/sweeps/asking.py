@@ -110,6 +110,11 @@ def refuse_unfit(asked: Submission, team: str, most: int) -> None:
             "`--kind interactive` cannot be swept: a session does not end by itself.",
             "Leave `--sweep` out, or use another kind.",
         )
+    if asked.templates:
+        raise UsageError(
+            "`--on` names several places, and the runs of a sweep have one.",
+            "Leave `--on` out; `--cluster` and `--gpu-type` say where they run.",
+        )
     _refuse_unused(asked)
     for number in range(1, cells + 1):
         refuse_secrets(as_cell(asked, number))

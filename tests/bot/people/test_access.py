@@ -45,6 +45,7 @@ SETTINGS = Settings.model_validate(
 MATRIX = {
     #                       Alice    Bob      Carol
     Right.RUN_SUBMIT:      ("a.d..", ".bd..", "abd.."),
+    Right.RUN_SUBMIT_COSTLY: (".....", ".bd..", "abd.."),
     Right.RUN_READ:        ("a.d..", ".bd..", "abd.."),
     Right.RUN_STOP:        ("a.d..", ".bd..", "abd.."),
     Right.RUN_STOP_ANY:    (".....", ".bd..", "abd.."),

@@ -71,8 +71,8 @@ def pod_spec(run: Run, spec: RunSpec) -> Manifest:
     """The spec of its pods."""
     placing = _placing(spec)
     pod = _pod(spec, mounts_of(run.job_name, spec))
-    if placing.node_labels:
-        pod["nodeSelector"] = dict(placing.node_labels)
+    if selector := {**spec.node_selector, **placing.node_labels}:
+        pod["nodeSelector"] = selector
     if placing.tolerations:
         pod["tolerations"] = [dict(each) for each in placing.tolerations]
     return pod

@@ -1,0 +1,59 @@
+"""A run that is not admitted on one cluster moves on to another; one stays while that is down."""
+
+from playground.settings import Setup
+from playground.story.steps import ends_well, is_admitted, submits
+from playground.story.story import Story
+
+SETUP = Setup(
+    clusters={"default": "kueue", "lab": "kai"},
+    settings={
+        "teams": {"team-a": {"clusters": ["default", "lab"]}},
+        "templates": {
+            "dgx": {"purpose": "our own GPUs", "gpu_type": "h100", "price_per_gpu_hour": 2},
+            "burst": {
+                "purpose": "rented by the hour",
+                "cluster": "lab",
+                "price_per_gpu_hour": "4.5",
+                "leads_above": 40,
+            },
+        },
+    },
+)
+_FILLS = "--image ghcr.io/acme/long:1.0 --gpus 8 --cluster default -- python serve.py"
+_ON = "--on dgx,burst --fallback-after 2m -- python train.py"
+_WIDE = f"--image ghcr.io/acme/lane:3.1 --gpus 8 {_ON}"
+
+
+async def play(story: Story) -> None:
+    """The first cluster is full, so what names both ends on the second."""
+    alice = story.person("Alice")
+    story.trains("ghcr.io/acme/long", never_ends=True, silent=True)
+    story.trains("ghcr.io/acme/lane", seconds_per_epoch=20)
+    await alice.types("#team-a", "/train templates")
+    await alice.is_told(
+        "Compute templates of team-a",
+        "dgx | our own GPUs | default | team-a | h100 | 2.00 USD | 12 | 30m",
+        "burst | rented by the hour | lab | team-a | default | 4.50 USD | 16 | 30m",
+    )
+    await alice.types("#team-a", f"/train submit big --image ghcr.io/acme/lane:3.1 --gpus 12 {_ON}")
+    await alice.is_told("On template burst, this run costs 54.00 USD an hour; above 40.00 USD")
+    fills = await submits(story, alice, "#team-a", "fills", _FILLS)
+    await is_admitted(story, fills)
+    wide = await submits(story, alice, "#team-a", "wide", _WIDE)
+    await story.reply(wide, "Not admitted on dgx in 2m", "waits on burst now", "36.00 USD an hour")
+    await is_admitted(story, wide)
+    await ends_well(alice, "#team-a", wide, "wide")
+    await wide.shows("Template: burst, 2 of 2, 36.00 USD an hour", "lab: team-a/wide-")
+    story.cluster_goes_down("lab")
+    held = await submits(story, alice, "#team-a", "held", _WIDE)
+    await held.shows("It cannot move on to burst, because cluster lab does not respond.")
+    await alice.types("#team-a", "/train why held")
+    await alice.is_told("It waits on dgx, in queue team-a of cluster default")
+    await story.cluster_comes_back("lab")
+    await story.reply(held, "Not admitted on dgx in", "waits on burst now")
+    await is_admitted(story, held)
+    await ends_well(alice, "#team-a", held, "held")
+    await alice.types("#team-a", "/train stop fills")
+    await alice.is_told("Stopping fills")
+    await fills.shows("Stopped after")
+    await alice.is_mentioned("#team-a", "fills was stopped by alice", thread=fills)

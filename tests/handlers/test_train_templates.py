@@ -1,0 +1,135 @@
+"""/train submit --on, its form and presets, and /train templates."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, select
+
+from bot.slack.text import as_text
+from bot.training.tables import Run
+from bot.training.templates.candidates import candidates_of
+from tests.handlers.command_client import ALICE, BOB, ERIN, TEAM_A, TEAM_B, CommandClient, opened
+from tests.handlers.filled_forms import foreseen, sent, used
+from tests.handlers.filled_forms import opened as form_of
+from tests.playground.cluster.served import Served
+
+TEMPLATES = """\
+templates:
+  dgx: {purpose: our own, gpu_type: h100, price_per_gpu_hour: 2, after: 10m}
+  night: {leads_above: 5, price_per_gpu_hour: 1.5, teams: [team-a]}
+presets:
+  cheap: {image: "ghcr.io/acme/lane:3.1", gpus: 2, templates: "dgx,night", fallback_after: 1h}
+  fixed: {image: "ghcr.io/acme/lane:3.1", templates: dgx, locked: [templates]}
+"""
+IMAGE = "ghcr.io/acme/lane:3.1"
+SUBMIT = "/train submit wide --image ghcr.io/acme/lane:3.1 --gpus 2"
+
+
+@pytest.fixture
+def client(tmp_path: Path, database_url: str, served: Served) -> Iterator[CommandClient]:
+    with opened(tmp_path, database_url, served, TEMPLATES) as opened_client:
+        yield opened_client
+
+
+def newest(client: CommandClient) -> Run:
+    newest_first = select(Run).order_by(col(Run.id).desc())
+    found = client.application.database.read(lambda session: session.exec(newest_first).first())
+    assert found is not None
+    return found
+
+
+def test_templates_are_listed_with_prices(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, "/train templates").splitlines()
+    assert [" ".join(line.split()) for line in answer] == [
+        "Compute templates of team-a",
+        "`--on dgx,night` lets a run wait on them in this order.",
+        "Template For Cluster Queue GPU type Price per GPU-hour GPUs free now Moves on after",
+        "dgx our own default team-a h100 2.00 USD 12 10m",
+        "night default team-a h100 1.50 USD 12 30m",
+    ]
+
+
+def test_other_teams_see_their_own_templates(client: CommandClient) -> None:
+    answer = client.says(BOB, TEAM_B, "/train templates")
+    assert "dgx" in answer
+    assert "night" not in answer
+    assert client.says(BOB, TEAM_B, f"{SUBMIT} --on night").splitlines() == [
+        "team-b has no compute template night.",
+        "It has: dgx.",
+    ]
+
+
+def test_the_answer_says_where_a_run_waits(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, f"{SUBMIT} --on dgx,night --fallback-after 15m")
+    assert answer.splitlines()[1:3] == [
+        "1. It waits on dgx (queue team-a of cluster default) for 15m. It costs 4.00 USD an hour.",
+        (
+            "2. It waits on night (queue team-a of cluster default) until it is admitted."
+            " It costs 3.00 USD an hour."
+        ),
+    ]
+    places = [(each.template, each.queue) for each in candidates_of(newest(client))]
+    assert places == [("dgx", "team-a"), ("night", "team-a")]
+
+
+def test_costs_above_a_limit_need_a_lead(client: CommandClient) -> None:
+    costly = SUBMIT.replace("--gpus 2", "--gpus 4") + " --on night"
+    assert client.says(ALICE, TEAM_A, costly).splitlines() == [
+        (
+            "On template night, this run costs 6.00 USD an hour; above 5.00 USD an hour,"
+            " only leads and admins can submit a run to it."
+        ),
+        "Ask a lead of the team to submit it, request fewer GPUs, or leave the template out.",
+    ]
+    assert client.says(ERIN, TEAM_A, costly).startswith("Submitted run `wide`")
+
+
+@pytest.mark.parametrize("wrong", ["dgx;night", "DGX", "dgx,", ","])
+def test_a_wrong_list_is_refused_with_example(client: CommandClient, wrong: str) -> None:
+    answer = client.says(ALICE, TEAM_A, f"{SUBMIT} --on '{wrong}'").splitlines()
+    assert answer[0] == (
+        "`--on` takes names of compute templates, separated by commas, as `/train templates` lists"
+        f" them, not `{wrong}`."
+    )
+    assert answer[1].startswith("Write it like `--on dgx,burst`.")
+
+
+def test_a_preset_names_the_templates(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, "/train submit wide --preset cheap")
+    places = [(each.template, each.after_seconds) for each in candidates_of(newest(client))]
+    assert places == [("dgx", 3600), ("night", 3600)]
+    client.says(ALICE, TEAM_A, "/train submit other --preset cheap --on dgx,night")
+    assert newest(client).name == "other"
+
+
+def test_a_preset_can_lock_the_templates(client: CommandClient) -> None:
+    answer = client.says(ALICE, TEAM_A, "/train submit wide --preset fixed --on night")
+    assert answer.splitlines() == [
+        "`--on` is locked by preset fixed: it is dgx.",
+        "Leave it out, or submit without `--preset fixed`.",
+    ]
+
+
+def test_without_templates_the_list_says_who_defines_them(
+    tmp_path: Path, database_url: str, served: Served
+) -> None:
+    with opened(tmp_path, database_url, served, "") as plain:
+        assert plain.says(ALICE, TEAM_A, "/train templates").splitlines() == [
+            "Compute templates of team-a",
+            "There are none. Platform admins define them in quartermaster.yaml.",
+        ]
+
+
+def test_the_form_has_a_field_for_templates(client: CommandClient) -> None:
+    form = form_of(client, "/train submit -- python train.py")
+    assert {"templates", "fallback_after"} <= {each.name for each in form.fields}
+    changed = {"name": "wide", "image": IMAGE, "gpus": "2", "templates": "dgx,night"}
+    reply = used(client, form, "form-change", fields=changed)
+    assert reply.form is not None
+    assert "1. It waits on dgx" in "\n".join(foreseen(reply.form))
+    said = as_text(sent(client, form, changed | {"templates": "night", "gpus": "1"}))
+    assert said.splitlines()[1] == (
+        "It waits on night (queue team-a of cluster default) until it is admitted."
+        " It costs 1.50 USD an hour."
+    )
