@@ -117,6 +117,7 @@ CLUSTER_QUEUES = _kueue("clusterqueues", queues.ClusterQueue)
 LOCAL_QUEUES = _kueue("localqueues", queues.LocalQueue, namespaced=True)
 COHORTS = _kueue("cohorts", queues.Cohort)
 RESOURCE_FLAVORS = _kueue("resourceflavors", queues.ResourceFlavor)
+ADMISSION_CHECKS = _kueue("admissionchecks", queues.AdmissionCheck)
 PRIORITY_CLASSES = _kueue("workloadpriorityclasses", queues.WorkloadPriorityClass)
 
 KAI_QUEUES = Resource(KAI, ("v2",), "queues", "Queue", kai.Queue, namespaced=False)

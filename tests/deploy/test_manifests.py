@@ -64,6 +64,7 @@ def test_the_bot_may_do_this_and_nothing_else() -> None:
         ("snapshot.storage.k8s.io", "volumesnapshots", "get"),
         ("snapshot.storage.k8s.io", "volumesnapshotcontents", "get"),
         ("kueue.x-k8s.io", "clusterqueues", "patch"),
+        ("kueue.x-k8s.io", "admissionchecks", "get"),
         ("visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads", "get"),
         ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
     }

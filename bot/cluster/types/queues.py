@@ -79,6 +79,18 @@ class Preemption(ObjectPart, frozen=True, kw_only=True):
     borrow_within_cohort: BorrowWithinCohort | None = None
 
 
+class AdmissionCheckRule(ObjectPart, frozen=True, kw_only=True):
+    """An admission check that a ClusterQueue names."""
+
+    name: str = ""
+
+
+class AdmissionChecksStrategy(ObjectPart, frozen=True, kw_only=True):
+    """The admission checks of a ClusterQueue."""
+
+    admission_checks: tuple[AdmissionCheckRule, ...] = ()
+
+
 class ClusterQueueSpec(ObjectPart, frozen=True, kw_only=True):
     """What a ClusterQueue may use."""
 
@@ -89,6 +101,14 @@ class ClusterQueueSpec(ObjectPart, frozen=True, kw_only=True):
     stop_policy: str = "None"
     preemption: Preemption = Preemption()
     fair_sharing: FairSharing | None = None
+    admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
+    admission_checks_v1beta1: tuple[str, ...] = msgspec.field(default=(), name="admissionChecks")
+
+    @property
+    def admission_checks(self) -> tuple[str, ...]:
+        """The names of its admission checks."""
+        rules = self.admission_checks_strategy.admission_checks
+        return (*(each.name for each in rules), *self.admission_checks_v1beta1)
 
     @property
     def cohort(self) -> str:
@@ -185,6 +205,18 @@ class ResourceFlavor(ClusterObject, frozen=True, kw_only=True):
     """A kind of node."""
 
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+class AdmissionCheckSpec(ObjectPart, frozen=True, kw_only=True):
+    """Who decides on an admission check."""
+
+    controller_name: str = ""
+
+
+class AdmissionCheck(ClusterObject, frozen=True, kw_only=True):
+    """A condition of another controller, which work needs beside quota."""
+
+    spec: AdmissionCheckSpec = AdmissionCheckSpec()
 
 
 class WorkloadPriorityClass(ClusterObject, frozen=True, kw_only=True):

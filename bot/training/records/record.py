@@ -20,6 +20,7 @@ from bot.training.spec import Data, RunSpec, spec_of
 from bot.training.submission.artifacts import Kept, artifacts_of
 from bot.training.submission.end_snapshots import claim_kept
 from bot.training.tables import Run, RunPhase
+from bot.training.templates.candidates import current, templates_of
 
 _SHOWN_NODES = 4
 _LONGEST_FACT = 300
@@ -180,7 +181,17 @@ def _where(run: Run) -> Record:
         "queue": run.queue,
         "flavor": run.flavor or None,
         "nodes": run.ran_on,
+        **_templates(run),
     }
+
+
+def _templates(run: Run) -> Record:
+    """Its compute templates, the one where it is or was, and when it left those before."""
+    here = current(run)
+    if here is None:
+        return {}
+    left = [{"template": each["template"], "left_at": each["at"]} for each in run.moves]
+    return {"template": here.template, "templates": list(templates_of(run)), "moves": left}
 
 
 def _requests(spec: RunSpec) -> Record:

@@ -134,6 +134,7 @@ CLUSTER_QUEUE = _kueue(
 LOCAL_QUEUE = _kueue("localqueues", "LocalQueue", "queue", "queues", "lq", subresources=_STATUS)
 COHORT = _kueue("cohorts", "Cohort", "co", namespaced=False, subresources=_STATUS)
 FLAVOR = _kueue("resourceflavors", "ResourceFlavor", "flavor", "flavors", "rf", namespaced=False)
+ADMISSION_CHECK = _kueue("admissionchecks", "AdmissionCheck", namespaced=False)
 WORKLOAD = _kueue("workloads", "Workload", "kwl", "kueueworkload", subresources=_STATUS)
 WORKLOAD_PRIORITY = _kueue("workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False)
 KAI_QUEUE = Kind(
@@ -157,7 +158,9 @@ POD_GROUP = Kind(
     generations=True,
 )
 KAI_KINDS = (KAI_QUEUE, POD_GROUP)
-KUEUE_KINDS = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, FLAVOR, WORKLOAD, WORKLOAD_PRIORITY)
+KUEUE_KINDS = (
+    *(CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, FLAVOR, ADMISSION_CHECK, WORKLOAD, WORKLOAD_PRIORITY),
+)
 
 
 def _operated(group: str, plural: str, kind: str, version: str, **more: Any) -> Kind:

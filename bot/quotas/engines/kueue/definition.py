@@ -48,6 +48,7 @@ KUEUE_ENGINE = EngineDefinition(
         Right("watch", KUEUE, "clusterqueues"),
         Right("patch", KUEUE, "clusterqueues"),
         Right("watch", KUEUE, "localqueues"),
+        Right("get", KUEUE, "admissionchecks"),
         Right("get", VISIBILITY, "clusterqueues", "pendingworkloads"),
     ),
     connect=_connect,

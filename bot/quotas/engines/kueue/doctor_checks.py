@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import LOCAL_QUEUES
+from bot.cluster.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES
 from bot.config import Team
 from bot.findings import Finding, Findings
+
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
 
 def check_teams(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
@@ -19,3 +21,18 @@ def check_teams(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Find
         else:
             says = f"LocalQueue {place} points to ClusterQueue {queue.spec.cluster_queue}"
             yield Finding(f"{about} {name}", "ok", says)
+            yield from _dispatching(queue.spec.cluster_queue, cluster, f"{about} {name}")
+
+
+def _dispatching(name: str, cluster: Cluster, about: str) -> Findings:
+    """A warning if a ClusterQueue sends its work to other clusters."""
+    queue = cluster.get(CLUSTER_QUEUES, name)
+    for check in queue.spec.admission_checks if queue is not None else ():
+        found = cluster.get(ADMISSION_CHECKS, check)
+        if found is not None and found.spec.controller_name == _MULTIKUEUE:
+            says = (
+                f"ClusterQueue {name} sends runs to other clusters (MultiKueue, AdmissionCheck"
+                f" {check}), where the bot does not see their pods"
+            )
+            remedy = "Use a queue without it, and compute templates for the other clusters."
+            yield Finding(about, "warning", says, remedy)

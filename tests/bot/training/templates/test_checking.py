@@ -51,3 +51,22 @@ def test_a_template_of_no_team_is_found(two: TwoClusters) -> None:
     assert [each.says for each in findings] == [
         "no team has cluster default, so no run can name it"
     ]
+
+
+def test_a_queue_of_multikueue_is_warned_of(two: TwoClusters) -> None:
+    for name, controller in (("fleet", "multikueue"), ("nodes", "provisioning-request")):
+        check = {"spec": {"controllerName": f"kueue.x-k8s.io/{controller}"}}
+        two.world.create("admissionchecks", {"metadata": {"name": name}, **check})
+    checks = [{"name": "nodes"}, {"name": "fleet"}, {"name": "absent"}]
+    strategy = {"admissionChecksStrategy": {"admissionChecks": checks}}
+    two.world.patch("clusterqueues", "team-a", {"spec": strategy})
+    findings = ENGINES["kueue"].check_teams(two.policy.teams, two.cluster, ABOUT)
+    assert [(each.about, each.says) for each in findings if each.state == "warning"] == [
+        (
+            f"{ABOUT} team-a",
+            (
+                "ClusterQueue team-a sends runs to other clusters (MultiKueue, AdmissionCheck"
+                " fleet), where the bot does not see their pods"
+            ),
+        )
+    ]

@@ -254,3 +254,27 @@ def test_why_says_when_a_run_moves_on(two: TwoClusters) -> None:
         f" {shown(moves_at(run))} if it is not admitted by then."
     ) in said.splitlines()
     assert ALICE not in said
+
+
+def test_objects_beside_a_run_move_with_it(two: TwoClusters) -> None:
+    two.fill()
+    shape: dict[str, Any] = {
+        "kind": "sync",
+        "nodes": 2,
+        "gpus": 4,
+        "command": ("python", "train.py"),
+    }
+    run_id = two.submit("wide", templates=BOTH, **shape)
+    two.pass_time(minutes=5)
+    before = beside(two.world)
+    assert before
+    two.pass_time(minutes=6)
+    assert two.get(run_id).cluster == "lab"
+    assert (beside(two.world), beside(two.other.cluster)) == ([], before)
+
+
+def beside(world: Any) -> list[str]:
+    """The Services and Secrets of runs in a cluster."""
+    found = [*world.list("services", "team-a"), *world.list("secrets", "team-a")]
+    names = (each["metadata"]["name"] for each in found)
+    return sorted(name for name in names if name.startswith("wide-"))

@@ -29,12 +29,12 @@ TEMPLATES: dict[str, Any] = {
 BOTH = ("dgx", "burst")
 
 
-def policy(templates: dict[str, Any] | None = None, **more: Any) -> Settings:
-    """Team-a with both clusters, and these templates."""
+def policy(templates: dict[str, Any] | None = None, engine: str = "kueue", **more: Any) -> Settings:
+    """Team-a with both clusters, and these templates; `engine` is that of `lab`."""
     plain = settings().model_dump(mode="json", exclude_unset=True)
     teams = {**plain["teams"], "team-a": {"channels": ["C0TEAMA"], **LIVE_TEAM,
                                          "clusters": ["default", "lab"]}}  # fmt: skip
-    clusters: dict[str, Any] = {"default": {}, "lab": {}}
+    clusters: dict[str, Any] = {"default": {}, "lab": {"engine": engine}}
     found = TEMPLATES if templates is None else templates
     whole = plain | {"teams": teams, "clusters": clusters, "templates": found} | more
     return Settings.model_validate(whole)
@@ -49,8 +49,10 @@ class TwoClusters(Rig):
         self, database: Database, outside: Outside, other: Outside, policy: Settings
     ) -> None:
         self.other = other
+        self.of_lab = watched_with(policy.clusters["lab"].engine)
         connection = Connection.to(str(other.kubeconfig), timeouts=PATIENT)
-        watched = following("lab", connection, watched_with("kueue"), unwatched_with("kueue"))
+        unwatched = unwatched_with(policy.clusters["lab"].engine)
+        watched = following("lab", connection, self.of_lab, unwatched)
         self.lab = Cluster.of(watched, INSTALLATION, WORKLOADS)
         super().__init__(database, outside, policy)
 
@@ -63,19 +65,25 @@ class TwoClusters(Rig):
     def look(self) -> None:
         self.other.cluster.settle()
         super().look()
+        changes = self._changes_in_lab()
+        self.do(lambda session: self._wake(session, changes))
 
     @override
     def refresh(self, resource: Resource[Any], selector: str = "") -> list[Change]:
-        changes = [] if self.world.faults.unavailable else super().refresh(resource, selector)
+        return [] if self.world.faults.unavailable else super().refresh(resource, selector)
+
+    def _changes_in_lab(self) -> list[Change]:
         if self.other.cluster.faults.unavailable:
-            return changes
+            return []
         here = (self.cluster, self.world)
         self.cluster, self.world = self.lab, self.other.cluster
+        found: list[Change] = []
         try:
-            there = super().refresh(resource, selector)
+            for kind in {**self.of_lab, **dict.fromkeys(WORKLOADS, "")}.items():
+                found += super().refresh(*kind)
         finally:
             self.cluster, self.world = here
-        return [*changes, *(replace(each, cluster="lab") for each in there)]
+        return [replace(each, cluster="lab") for each in found]
 
     @override
     def pass_time(self, **length: float) -> None:
