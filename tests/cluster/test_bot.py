@@ -13,7 +13,7 @@ from bot.cluster.resources import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, NODES, POD
 from bot.cluster.types.queues import PendingWorkload
 from bot.errors import ClusterError
 from bot.quotas.engines.opening import watched_with
-from playground.cluster.story import GPU, training_job
+from playground.cluster.story import GPU, cluster_queue, training_job
 from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.api import wait_for
 from tests.cluster.bots import opened_story
@@ -127,3 +127,27 @@ def test_a_ray_run_is_admitted_and_stopped(plane: ControlPlane, site: Site, tmp_
 
     asyncio.run(play())
     assert plane.api.list("rayjobs.ray.io", "team-a") == []
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_run_moves_on_to_another_queue(plane: ControlPlane, site: Site, tmp_path: Path) -> None:
+    for name, quota in (("team-a", "4"), ("team-b", "8")):
+        site.add_team(quota, name, cohort=f"of-{name}")
+    spot = cluster_queue("spot", "8", "spot")
+    spot["spec"]["namespaceSelector"] = {}
+    site.add("clusterqueues.kueue.x-k8s.io", spot)
+    queue = {"metadata": {"name": "spot"}, "spec": {"clusterQueue": "spot"}}
+    plane.api.create("localqueues.kueue.x-k8s.io", queue, "team-a")
+    templates = {"own": {"after": "1m"}, "spot": {"queue": "spot"}}
+
+    async def play() -> None:
+        async with opened_story(plane, tmp_path, {"templates": templates}) as story:
+            alice = story.person("Alice")
+            options = "--image ghcr.io/acme/lane:3.1 --gpus 8 --env TEST_SECONDS=3s --on own,spot"
+            card = await submits(story, alice, "#team-a", "wide", f"{options} -- python train.py")
+            await story.reply(card, "Not admitted on own in", "waits on spot now")
+            await is_admitted(story, card)
+            await ends_well(alice, "#team-a", card, "wide")
+            await card.shows("Template: spot, 2 of 2")
+
+    asyncio.run(play())

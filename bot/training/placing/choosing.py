@@ -117,7 +117,7 @@ class Choosing:
         return tuple(
             Option(
                 team_at(team, chosen[each.template]),
-                each.spec,
+                _renewed(each.spec, chosen[each.template]),
                 each.template,
                 chosen[each.template],
                 each.after if each.is_after_typed else chosen[each.template].after,
@@ -226,6 +226,13 @@ def _typed(asked: Submission, name: str, template: Template) -> Submission:
             "Leave `--gpu-type` out: each template has its own. `/train templates` lists them.",
         )
     return replace(asked, gpu_type=template.gpu_type)
+
+
+def _renewed(spec: RunSpec, template: Template) -> RunSpec:
+    """The spec of an earlier run on a template as that is today."""
+    gpu_type = template.gpu_type if template.gpu_type and spec.gpus else spec.gpu_type
+    selector = dict(template.node_selector)
+    return msgspec.structs.replace(spec, gpu_type=gpu_type, node_selector=selector)
 
 
 def _refuse_new_volumes(options: Sequence[Option]) -> None:

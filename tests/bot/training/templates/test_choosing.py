@@ -229,6 +229,17 @@ def test_a_template_that_is_gone_stops_resubmission(two: TwoClusters) -> None:
     assert (caught.value.message, caught.value.hint) == said
 
 
+def test_a_resubmitted_run_uses_todays_template(two: TwoClusters) -> None:
+    two.policy = policy({"slow": {"node_selector": {"disk": "hdd"}, "after": "1h"}})
+    run_id = two.submit("wide", templates=("slow",))
+    two.stop(run_id)
+    two.run()
+    two.policy = policy({"slow": {"node_selector": {"disk": "ssd"}, "gpu_type": "h100"}})
+    (place,) = candidates_of(two.get(two.resubmit("wide")))
+    assert (place.spec.node_selector, place.spec.gpu_type) == ({"disk": "ssd"}, "h100")
+    assert place.after == timedelta(minutes=30)
+
+
 def test_one_template_is_said_without_number(two: TwoClusters) -> None:
     run_id = two.submit("wide", templates=("burst",), gpus=1)
     assert list(order_words(candidates_of(two.get(run_id)))) == [
