@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.bots import opened_story
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.site import Site
+from tests.cluster.site import CLUSTER_QUEUES, Site
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,3 +37,18 @@ async def _examined(plane: ControlPlane, out: Path) -> str:
         )
         said, _ = await doctor.communicate()
         return said.decode()
+
+
+@pytest.mark.usefixtures("gpus")
+def test_doctor_warns_of_a_multikueue_queue(
+    plane: ControlPlane, site: Site, tmp_path: Path
+) -> None:
+    check = {"controllerName": "kueue.x-k8s.io/multikueue"}
+    site.add("admissionchecks.kueue.x-k8s.io", {"metadata": {"name": "fleet"}, "spec": check})
+    for name, quota in (("team-a", "4"), ("team-b", "8")):
+        site.add_team(quota, name)
+    strategy = {"admissionChecks": [{"name": "fleet", "onFlavors": []}]}
+    plane.api.patch(CLUSTER_QUEUES, "team-b", {"spec": {"admissionChecksStrategy": strategy}})
+    said = asyncio.run(_examined(plane, tmp_path))
+    warned = [line for line in said.splitlines() if "MultiKueue, AdmissionCheck fleet" in line]
+    assert [line.split(":")[0] for line in warned] == ["warning  cluster default team-b"], said
