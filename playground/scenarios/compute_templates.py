@@ -8,6 +8,8 @@ SETUP = Setup(
     clusters={"default": "kueue", "lab": "kai"},
     settings={
         "teams": {"team-a": {"clusters": ["default", "lab"]}},
+        # The clock may leap while a cluster is down.
+        "training": {"long_wait": "24h"},
         "templates": {
             "dgx": {"purpose": "our own GPUs", "gpu_type": "h100", "price_per_gpu_hour": 2},
             "burst": {
@@ -39,6 +41,7 @@ async def play(story: Story) -> None:
     await alice.is_told("On template burst, this run costs 54.00 USD an hour; above 40.00 USD")
     fills = await submits(story, alice, "#team-a", "fills", _FILLS)
     await is_admitted(story, fills)
+    await fills.shows("Running for")
     wide = await submits(story, alice, "#team-a", "wide", _WIDE)
     await story.reply(wide, "Not admitted on dgx in 2m", "waits on burst now", "36.00 USD an hour")
     await is_admitted(story, wide)
