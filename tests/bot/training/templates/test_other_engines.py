@@ -36,7 +36,7 @@ def filled(two: TwoClusters) -> None:
         two.pass_time(seconds=20)
 
 
-def test_pods_that_wait_are_gone_before_the_next_place(two: TwoClusters) -> None:
+def test_waiting_pods_are_gone_before_the_move(two: TwoClusters) -> None:
     filled(two)
     run_id = two.submit("wide", gpus=4, templates=("there", "home"))
     two.pass_time(minutes=9)
