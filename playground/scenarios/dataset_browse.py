@@ -7,7 +7,7 @@ from playground.story.person import Person
 from playground.story.steps import is_recorded
 from playground.story.story import Story
 
-SETUP = Setup(bucket=True)
+SETUP = Setup(bucket=True, settings={"datasets": {"show_content": True}})
 _ADD = "/dataset add chest-xray s3://lake/chest-xray/"
 
 

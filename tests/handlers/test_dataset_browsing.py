@@ -123,7 +123,7 @@ def browsing(
     folder: Path,
     served: Served,
     lake: Lake,
-    more: str = "",
+    more: str = "  show_content: true\n",
     readers: str = "",
     files: Mapping[str, bytes] = FILES,
 ) -> Iterator[Browser]:
@@ -263,14 +263,14 @@ def test_readers_of_a_dataset_see_its_files(tmp_path: Path, served: Served, lake
         assert [person for person, _, _ in browser.audited()] == [BOB]
 
 
-def test_content_can_be_switched_off(tmp_path: Path, served: Served, lake: Lake) -> None:
-    with browsing(tmp_path, served, lake, "  show_content: false\n") as browser:
+def test_content_is_not_shown_unless_allowed(tmp_path: Path, served: Served, lake: Lake) -> None:
+    with browsing(tmp_path, served, lake, "") as browser:
         for person in (ALICE, CAROL):
             said = browser.asks("/dataset head chest-xray labels.csv", person)
             assert said == (
                 (
                     "The content of files is not shown in Slack.\n"
-                    "A platform admin can allow it: datasets.show_content in quartermaster.yaml."
+                    "A platform admin can allow it: `datasets: {show_content: true}`."
                 ),
                 "",
             )

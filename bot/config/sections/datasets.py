@@ -120,7 +120,7 @@ class Datasets(Section):
     gid: Annotated[int, Field(ge=1)] = 10001
     """The group that the pods run as."""
 
-    show_content: bool = True
+    show_content: bool = False
     """Whether `/dataset head` may show the first lines of files in Slack."""
 
     umask: Annotated[str, StringConstraints(pattern="^0?[0-7]{3}$")] = "0022"

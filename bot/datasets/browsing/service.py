@@ -31,7 +31,7 @@ class BrowseService:
         if not self.shows_content():
             raise NotAllowedError(
                 "The content of files is not shown in Slack.",
-                "A platform admin can allow it: datasets.show_content in quartermaster.yaml.",
+                "A platform admin can allow it: `datasets: {show_content: true}`.",
             )
         bounds.insist(bounds.of_version(session, self._settings(), version))
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
