@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from bot import DISTRIBUTION
 from bot.approvals import ApprovalController, Approvals
 from bot.approvals.context import ReadAnew
 from bot.areas import Area, Foundations
@@ -51,7 +52,7 @@ _LOOK_SECONDS = 0.05
 
 def version() -> str:
     """The installed version."""
-    return installed_version("quartermaster")
+    return installed_version(DISTRIBUTION)
 
 
 def commands(prefix: str = "") -> Registry:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bot import DISTRIBUTION
 from bot.cli.group import FAILED, examples, main
 from bot.errors import ConfigurationError, UsageError
 
@@ -232,4 +233,4 @@ def list_commands() -> None:
 @main.command(name="version")
 def show_version() -> None:
     """Print the version."""
-    click.echo(installed_version("quartermaster"))
+    click.echo(installed_version(DISTRIBUTION))

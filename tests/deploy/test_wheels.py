@@ -102,7 +102,7 @@ def test_wheel_of_the_playground_carries_itself_alone(wheels: dict[str, Path]) -
 def test_playground_belongs_to_one_version_of_bot() -> None:
     bot, playground = project(ROOT), project(ROOT / "playground")
     assert playground["version"] == bot["version"]
-    assert f"quartermaster=={bot['version']}" in playground["dependencies"]
+    assert f"quartermaster-bot=={bot['version']}" in playground["dependencies"]
 
 
 def test_bot_alone_says_how_to_get_playground(wheels: dict[str, Path], tmp_path: Path) -> None:
