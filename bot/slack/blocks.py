@@ -37,6 +37,7 @@ _KEY = 200
 # What one part of a card may take, so that there is always room for the others.
 _BUTTONS_SHARE = 3_000
 _FACTS_SHARE = 2_000
+_FACT_LEAST = 20  # so that facts take ten blocks at most, of the fifty of a message
 _FOOTER_SHARE = 400
 _LINES_SHARE = 2_400
 _REPLY_LINES_SHARE = 1_800
@@ -112,7 +113,7 @@ def _progress(card: Card, _room: int) -> list[Rendered]:
 
 def _facts(card: Card, _room: int) -> list[Rendered]:
     fields = [_field(label, value) for label, value in card.facts]
-    fitting = first_that_fit(fields, _FACTS_SHARE, "fact")
+    fitting = first_that_fit(fields, _FACTS_SHARE, "fact", least=_FACT_LEAST)
     groups = [fitting[start : start + _FIELDS] for start in range(0, len(fitting), _FIELDS)]
     return [_block("section", fields=[_mrkdwn(text) for text in group]) for group in groups]
 

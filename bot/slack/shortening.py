@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from bot.slack.markup import Markup, plain
 
@@ -26,21 +27,20 @@ def cut_markup(markup: Markup, most: int) -> Markup:
     return Markup(f"{markup[:kept]}…")
 
 
-def first_that_fit(items: Sequence[Markup], most: int, noun: str) -> list[Markup]:
+def first_that_fit(
+    items: Sequence[Markup], most: int, noun: str, *, least: int = 1
+) -> list[Markup]:
     """The first items that together have `most` characters, then how many more there are.
 
-    Items are counted with the line break after them; at least the first is kept, cut to fit.
+    Items are counted with the line break after them, and as `least` characters at least. The first
+    is kept in any case, cut to fit.
     """
-    if sum(len(item) + 1 for item in items) <= most:
+    widths = [max(len(item) + 1, least) for item in items]
+    if sum(widths) <= most:
         return list(items)
     left = most - _ROOM_FOR_NOTE
-    kept: list[Markup] = []
-    for item in items:
-        if len(item) + 1 > left:
-            break
-        kept.append(item)
-        left -= len(item) + 1
-    kept = kept or [cut_markup(items[0], left)]
+    fitting = sum(1 for end in accumulate(widths) if end <= left)
+    kept = list(items[:fitting]) or [cut_markup(items[0], left)]
     return [*kept, *note(len(items) - len(kept), noun)]
 
 

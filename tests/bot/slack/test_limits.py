@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bot.charts.values import Bars, Series
 from bot.slack.blocks import card_blocks, reply_blocks
-from bot.slack.card import Button, Card, Reply, Table
+from bot.slack.card import Button, Card, Progress, Reply, Table
 from bot.slack.chart_blocks import Plainness, Showing, chart_blocks, name_of
 from bot.slack.forms.form import Field, FieldKind, Form, FormPlace, Option
 from bot.slack.forms.view import notice_of, options_of, view_of
@@ -25,6 +25,7 @@ from tests.bot.slack.judge import made_by_library
 from tests.bot.slack.slack_limits import message_faults, option_faults, view_faults
 
 KEY = "run.7" * 100
+STOP = Button("train.stop", "", "")
 VERBS = [(command, verb) for command in COMMANDS for verb in command.verbs.values()]
 PLACE = FormPlace("train", "submit", "C0TEAMA", "1795248000.000100")
 TWELVE = tuple(map(str, range(12)))
@@ -50,6 +51,14 @@ def test_any_card_stays_within_slacks_limits(
 @example(Reply(card=Card("", footer=(Markup("a"),) * 11)))
 @example(Reply(buttons=(Button("train.stop", "Stop", "7"),) * 26))
 @example(Reply(buttons=(Button("train.stop", "Stop", "7" * 2_001),)))
+@example(
+    Reply(
+        card=Card("", lines=(Markup("a"),), facts=(("", Markup("")),) * 400, buttons=(STOP,),
+                  table=Table((), (("",),) * 130), code="a", document="a", footer=(Markup("a"),),
+                  progress=Progress(0.0, None, "")),
+        buttons=(STOP,),
+    )
+)  # fmt: skip
 def test_any_reply_stays_within_slacks_limits(reply: Reply) -> None:
     blocks = reply_blocks(reply, key=KEY)
     assert message_faults(reply_text(reply), blocks) == []
