@@ -46,6 +46,7 @@ SETTINGS = (
   classes: {standard: {budget: 8Ti}, premium: {}}
   default_class: standard
   static_drivers: [csi.playground]
+  show_content: true
 """
 )
 RUN = "--image ghcr.io/acme/lane:3.1 --gpus 1"
