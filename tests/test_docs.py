@@ -35,6 +35,17 @@ def test_the_map_names_every_package_once() -> None:
     assert sorted(named) == sorted(there)
 
 
+def test_tests_named_in_pages_exist() -> None:
+    texts = (page.read_text(encoding="utf-8") for page in PAGES)
+    named = {each for text in texts for each in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)}
+    assert len(named) > 20
+    assert [
+        f"{path}::{name}"
+        for path, name in sorted(named)
+        if f"\ndef {name}(" not in (ROOT / path).read_text(encoding="utf-8")
+    ] == []
+
+
 def test_paths_named_in_pages_exist() -> None:
     folders = "bot|handlers|jobs|playground|tests|docs|deploy|benchmarks|scripts"
     dead = [
