@@ -55,6 +55,16 @@ def let_go(session: Session, thing: tuple[str, str], subject: tuple[str, str]) -
     return True
 
 
+def held(session: Session, thing_kind: str, now: datetime) -> set[str]:
+    """The ids of the things of a kind with holds that are in force now."""
+    in_force = or_(col(Hold.until).is_(None), col(Hold.until) > now)
+    return set(
+        session.scalars(
+            select(col(Hold.thing_id)).where(col(Hold.thing_kind) == thing_kind, in_force)
+        )
+    )
+
+
 def on(session: Session, thing_kind: str, thing_id: str, now: datetime) -> list[Hold]:
     """The holds on a thing that are in force now."""
     return list(

@@ -74,12 +74,12 @@ class UsageService:
 
     def unused(self, session: Session, team: str, now: datetime) -> Sequence[Cache]:
         """The ready caches of a team that no run holds and that are not pinned."""
-        datasets = self._settings().datasets
+        datasets, held = self._settings().datasets, holds.held(session, CACHE, now)
         return [
             each
             for each in (kept(session, datasets.cluster) if datasets is not None else ())
             if each.team == team and each.is_live and each.phase == CachePhase.READY
-            if not holds.on(session, CACHE, each.id, now)
+            if each.id not in held
         ]
 
     def orphans(self, session: Session) -> Sequence[Orphan]:

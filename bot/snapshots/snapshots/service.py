@@ -130,13 +130,14 @@ class SnapshotService:
 
     def endless(self, session: Session, team: str, now: datetime) -> list[Snapshot]:
         """A team's snapshots without an end that nothing holds and no schedule replaces."""
+        held = holds.held(session, SNAPSHOT, now)
         return [
             each
             for each in finding.of_team(session, team)
             if each.is_usable
             and each.keep_until is None
             and each.schedule_id is None
-            and not holds.on(session, SNAPSHOT, each.id, now)
+            and each.id not in held
         ]
 
     def lost(self, session: Session, row: Snapshot) -> list[str]:
