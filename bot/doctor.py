@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -127,19 +128,30 @@ def _slack(settings: Settings, secrets: Secrets) -> Findings:
 
 
 def _other_tokens(settings: Settings) -> Findings:
-    """Whether the app-level token opens connections, and the signing secret looks like one."""
+    """Whether the app-level token opens connections, and the signing secret looks like one.
+
+    One that the transport does not use is worth a warning only.
+    """
     try:
         secrets = read_secrets(settings.slack.transport)
     except ConfigurationError:  # said above
         return
+    over = settings.slack.transport
     if secrets.app_token is not None:
-        yield _app_token(secrets.app_token.get_secret_value(), settings.slack.api_url)
+        found = _app_token(secrets.app_token.get_secret_value(), settings.slack.api_url)
+        yield found if over == "socket" or not found.failed else replace(found, state="warning")
     if secrets.signing_secret is not None:
-        is_one = _SIGNING_SECRET.fullmatch(secrets.signing_secret.get_secret_value())
+        found = _signing_secret(secrets.signing_secret.get_secret_value())
+        yield found if over == "http" or not found.failed else replace(found, state="warning")
+
+
+def _signing_secret(secret: str) -> Finding:
+    about = "slack signing secret"
+    if _SIGNING_SECRET.fullmatch(secret):
         says = "it has the form of one; only Slack's requests prove that it is this app's"
-        wrong = "it does not have the form of one, 32 hexadecimal digits"
-        found = Finding("slack signing secret", "ok", says)
-        yield found if is_one else Finding(found.about, "failed", wrong, _SIGNING_REMEDY)
+        return Finding(about, "ok", says)
+    wrong = "it does not have the form of one, 32 hexadecimal digits"
+    return Finding(about, "failed", wrong, _SIGNING_REMEDY)
 
 
 def _app_token(token: str, api_url: str) -> Finding:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import platform
 import re
 import sys
@@ -11,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 from sqlalchemy import func, select
 from sqlmodel import Session, SQLModel
@@ -27,6 +27,7 @@ from bot.database.schema import refuse_misfit, revision_of
 from bot.doctor import examine
 from bot.errors import ConfigurationError, QuartermasterError
 from bot.masking import mask_lines
+from bot.new_files import write_new
 from bot.status.service import StatusService
 
 _LOG_BYTES = 4 * 2**20
@@ -39,6 +40,8 @@ _PACKAGES = (
 )
 # Ids of people, groups, channels, workspaces and apps; all have a digit.
 _SLACK_ID = re.compile(r"\b([ABCDEGSTUW])(?=[A-Z0-9]*[0-9])[A-Z0-9]{5,20}\b")
+# The bot itself is asked, not by way of the proxy of the environment.
+_DIRECTLY = build_opener(ProxyHandler({}))
 _PAGES = {"readyz.json": "/readyz", "healthz.json": "/healthz", "metrics.txt": "/metrics"}
 
 
@@ -67,13 +70,12 @@ def bundle(path: Path, target: Path, log: Path | None = None, *, with_ids: bool 
     contents = {name: _masked(text) for name, text in _contents(path, log)}
     if not with_ids:
         contents = {name: pseudonyms.replace(text) for name, text in contents.items()}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, text in contents.items():
+            _add(tar, name, text.encode())
     try:
-        with (
-            os.fdopen(_new_file(target), "wb") as file,
-            tarfile.open(fileobj=file, mode="w:gz") as tar,
-        ):
-            for name, text in contents.items():
-                _add(tar, name, text.encode())
+        write_new(target, packed.getvalue(), 0o600)
     except FileExistsError:
         raise ConfigurationError(f"{target} exists.", "Name another file: --out FILE.") from None
     except OSError as error:
@@ -151,11 +153,11 @@ def _page(settings: Settings, page: str) -> str:
     local = "127.0.0.1" if host in {"0.0.0.0", "[::]", "::"} else host  # noqa: S104  # replaced
     url = f"http://{local}:{port}{page}"
     try:
-        with urlopen(url, timeout=_PATIENCE_SECONDS) as answer:
+        with _DIRECTLY.open(url, timeout=_PATIENCE_SECONDS) as answer:
             return str(answer.read(_PAGE_BYTES).decode("utf-8", "replace"))
     except HTTPError as error:
         return error.read(_PAGE_BYTES).decode("utf-8", "replace")
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         return f"{url} did not answer: {error}\n"
 
 
@@ -185,11 +187,6 @@ def _masked(text: str) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _new_file(path: Path) -> int:
-    """A descriptor of a file that did not exist, and that only its owner can read."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

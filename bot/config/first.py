@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from bot.config.document import parse
 from bot.config.kinds import ChannelId, Name, UserId, WorkspaceId
 from bot.config.models import Settings
 from bot.errors import ConfigurationError, UsageError
+from bot.new_files import write_new
 
 _LINK = re.compile(r"https://[^/\s]+/(?:archives|client/T[A-Z0-9]+|team)/([A-Z0-9]+)/?")
 _WORKSPACE_LINK = re.compile(r"https://app\.slack\.com/client/(T[A-Z0-9]+)(?:/.*)?")
@@ -117,9 +119,15 @@ def answered(
 def text_of(answers: Mapping[str, str], engine: str) -> str:
     """The file for these answers, which this version can read."""
     clusters = "" if engine == "kueue" else f"clusters: {{default: {{engine: {engine}}}}}\n"
-    text = _TEXT.format(**answers, clusters=clusters)
+    written = {key: _scalar(answer) for key, answer in answers.items()}
+    text = _TEXT.format(**written, clusters=clusters)
     Settings.model_validate(parse("quartermaster.yaml", text).data)
     return text
+
+
+def _scalar(answer: str) -> str:
+    """The answer as YAML: in quotes where it would be no text, such as `on` or `123`."""
+    return answer if yaml.safe_load(answer) == answer else f'"{answer}"'
 
 
 def refuse_existing(path: Path) -> None:
@@ -133,8 +141,7 @@ def refuse_existing(path: Path) -> None:
 def write(path: Path, text: str) -> None:
     """Writes the file; ConfigurationError if it exists or cannot be written."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text.encode())
     except FileExistsError:
         refuse_existing(path)
     except OSError as error:

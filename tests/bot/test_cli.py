@@ -158,7 +158,7 @@ def test_the_doctor_tries_every_token(terminal: Terminal, slack: ServedSlack) ->
         "         -> Generate one with the scope connections:write on api.slack.com/apps, Basic"
         " Information, App-Level Tokens, and switch Socket Mode on. Then: export"
         " SLACK_APP_TOKEN=xapp-...\n"
-        "FAILED   slack signing secret: it does not have the form of one, 32 hexadecimal digits\n"
+        "warning  slack signing secret: it does not have the form of one, 32 hexadecimal digits\n"
         "         -> Copy it on api.slack.com/apps, Basic Information, Signing Secret. Then: export"
         " SLACK_SIGNING_SECRET=...\n"
     ) in out

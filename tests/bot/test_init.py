@@ -1,5 +1,8 @@
 """`quartermaster init` as people meet it on the first day."""
 
+import pytest
+
+from bot.config import ConfigurationFile
 from tests.bot.terminal import Terminal
 
 FIRST = """\
@@ -58,6 +61,17 @@ def test_a_first_configuration_comes_of_options(terminal: Terminal) -> None:
     clusters = "workspace: T0QM\nclusters: {default: {engine: kai}}\n"
     written = (terminal.folder / "kai.yaml").read_text()
     assert written == FIRST.replace("workspace: T0QM\n", clusters)
+
+
+@pytest.mark.parametrize("team", ["on", "123", "0x10", "null", "1e3"])
+def test_names_that_yaml_reads_otherwise_stay_names(terminal: Terminal, team: str) -> None:
+    given = ("--workspace", "T0QM", "--admin", "U0CAROL", "--team", team, "--channel", "C0VISION")
+    code, _, error = terminal.run("init", "--config", "first.yaml", *given)
+    assert (code, error) == (0, "")
+    found = ConfigurationFile(terminal.folder / "first.yaml").load()
+    assert [(name, each.namespace, each.queue) for name, each in found.teams.items()] == [
+        (team, team, team)
+    ]
 
 
 def test_unanswered_questions_write_no_file(terminal: Terminal) -> None:
