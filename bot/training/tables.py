@@ -69,6 +69,7 @@ class Run(SQLModel, table=True):
 
     `links` are addresses that its log named, by the labels of `training.links`; `epochs` are how
     long its epochs took by number of nodes, and where the current one stands (`records.epochs`).
+    `series_lost` says what its metrics lack (`series.service`).
 
     The GPUs of a session did nothing since `idle_since`; its owner was told so at `warned_at`, and
     it is let be until `kept_until`. `gpus_busy` is the share of its time, in 0..1, in which
@@ -178,6 +179,9 @@ class Run(SQLModel, table=True):
     epochs: dict[str, Any] = Field(
         default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
     )
+    series_lost: dict[str, Any] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
     read_at: datetime | None = Field(default=None, sa_type=Moment)
     admissions: int = 0
     preemptions: int = 0
@@ -247,7 +251,8 @@ class Span(SQLModel, table=True):
 class KeptLog(SQLModel, table=True):
     """The last lines of one pod of a run, without secrets; `is_final` once the pod has ended.
 
-    `part` says which of several pods it is: launcher, worker-1, or 0.
+    `part` says which of several pods it is: launcher, worker-1, or 0. `read_to` is the line up to
+    which metrics were read (`series.following`).
     """
 
     __tablename__: ClassVar[Any] = "kept_logs"
@@ -260,6 +265,7 @@ class KeptLog(SQLModel, table=True):
     kept_at: datetime = Field(sa_type=Moment)
     is_failed: bool = False
     is_final: bool = False
+    read_to: str = Field(default="", sa_column_kwargs={"server_default": ""})
 
 
 class LogFollow(SQLModel, table=True):

@@ -1,7 +1,7 @@
 """Live, consistent requests for objects; each ends in seconds, well or as a ClusterError."""
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -15,6 +15,7 @@ from bot.cluster.api.answers import MISSING, NO_NAMESPACE, decode, sentence
 from bot.cluster.api.connection import JSON, Answer, Connection, Request
 from bot.cluster.api.discovery import Discovery
 from bot.cluster.api.listing import METADATA, Listing, read_all
+from bot.cluster.api.log_since import LinesSince, read_since
 from bot.cluster.api.log_tail import READ_BYTES, LastLines, Limits, read_tail, refuse_removed
 from bot.cluster.api.whole_log import read_whole
 from bot.cluster.resources import PODS, Resource
@@ -213,6 +214,15 @@ class Client:
         found = read_whole(self._connection, request)
         refuse_removed(request, found)
         return found
+
+    def lines_since(
+        self, log: LogSource, since: int | None, is_wanted: Callable[[str], bool]
+    ) -> LinesSince:
+        """The wanted lines of a container since a time or its beginning, with their times.
+
+        Times are in nanoseconds since 1970. ClusterError as for the last lines.
+        """
+        return read_since(self._connection, self._log_request(log), since, is_wanted)
 
     def _log_request(self, log: LogSource) -> Request:
         doing = self._doing("Reading the log of", Target(PODS, log.pod, log.namespace))

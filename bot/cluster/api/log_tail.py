@@ -9,10 +9,11 @@ import codecs
 import re
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bot.cluster.api.answers import sentence
 from bot.cluster.api.connection import Connection, Request
+from bot.cluster.api.log_stamps import STAMP_BYTES, split_stamps, without_stamp
 from bot.errors import ClusterError
 
 RECORD_BYTES = 16 * 1024
@@ -40,20 +41,28 @@ class Limits:
     """How much is read at most to find the last lines, and how much of that they may have.
 
     With `asks_again` it takes a second question where only that tells whether the log begins with
-    the first line; else a line that may have lost its beginning is left out.
+    the first line; else a line that may have lost its beginning is left out. With `stamps` the
+    time of each line is read too; what that takes does not count.
     """
 
     read_bytes: int = READ_BYTES
     kept_bytes: int = KEPT_BYTES
     asks_again: bool = False
+    stamps: bool = False
 
 
 @dataclass(frozen=True)
 class LastLines:
-    """The last lines of a log; `is_cut` when there are fewer than asked for, and more to be had."""
+    """The last lines of a log; `is_cut` when there are fewer than asked for, and more to be had.
+
+    `stamps` are the times of the lines in nanoseconds since 1970, if they were asked for; None for
+    one whose time is unknown. A line that `is_open` was read before its end was written.
+    """
 
     lines: list[str]
     is_cut: bool = False
+    stamps: list[int | None] = field(default_factory=list)
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,20 +81,26 @@ def read_tail(
     ClusterError "TooLong" when a single one is longer, "Timeout" when it all takes too long.
     """
     deadline = time.monotonic() + connection.timeouts.read
+    if limits.stamps:
+        request = replace(request, query={**request.query, "timestamps": "true"})
+        more = (tail_lines + 1) * STAMP_BYTES
+        limits = replace(
+            limits, read_bytes=limits.read_bytes + more, kept_bytes=limits.kept_bytes + more
+        )
     # One more than wanted, as the first may be the end of a longer one.
     wanted, fitting = tail_lines + 1, limits.read_bytes // (RECORD_BYTES + 1)
     for count in sorted({wanted, min(wanted, fitting), 1}, reverse=True):
         asked = replace(request, query={**request.query, "tailLines": count})
         tail = _read(connection, asked, limits, deadline)
         if tail.is_whole:
-            text = _untorn(tail, count)
+            text = _untorn(tail, count, has_stamps=limits.stamps)
             is_unsure = limits.asks_again and tail.lines < count and text != tail.text
             if is_unsure and _is_all(connection, request, tail, deadline):
                 text = tail.text
-            lines = lines_of(text_of(text))[-tail_lines:]
+            found = _lines(text, tail_lines, has_stamps=limits.stamps)
             has_more = count < wanted or len(text) < tail.size
-            if lines or not tail.text.strip():
-                return LastLines(lines, is_cut=has_more and len(lines) < tail_lines)
+            if found.lines or not tail.text.strip():
+                return replace(found, is_cut=has_more and len(found.lines) < tail_lines)
             longest = "its last line is too long and has no whitespace at which it could be cut"
             break
     else:
@@ -114,6 +129,18 @@ def lines_of(text: str) -> list[str]:
     # Of a line that goes on, the last state may have been written in part only.
     is_torn = bool(before) and len(last) < len(before[-1])
     return [*lines, before[-1] if is_torn else last]
+
+
+def _lines(text: bytes, most: int, *, has_stamps: bool) -> LastLines:
+    """The last lines of a text, with their times if it has them."""
+    said = text_of(text)
+    bare, stamps = split_stamps(said) if has_stamps else (said, [])
+    lines = lines_of(bare)
+    return LastLines(
+        lines[-most:],
+        stamps=stamps[: len(lines)][-most:],
+        is_open=has_stamps and not said.endswith("\n"),
+    )
 
 
 def _states(line: str) -> list[str]:
@@ -145,10 +172,12 @@ def _is_all(connection: Connection, request: Request, tail: _Tail, deadline: flo
     return tail.text.startswith(b"".join(connection.chunks(asked, deadline)) or b"\0")
 
 
-def _untorn(tail: _Tail, asked: int) -> bytes:
+def _untorn(tail: _Tail, asked: int, *, has_stamps: bool) -> bytes:
     """Without the first line, or word, where that may lack its beginning: it may be a secret's."""
     has_parts = tail.lines < asked and tail.size >= RECORD_BYTES
     if not has_parts and tail.lines < asked:
         return tail.text
-    found = _BREAK.search(tail.text) or _GAP.search(tail.text)
+    # A time stands before the torn part of a line, too.
+    begin = len(tail.text) - len(without_stamp(tail.text)) if has_stamps else 0
+    found = _BREAK.search(tail.text, begin) or _GAP.search(tail.text, begin)
     return tail.text[found.end() :] if found else b""

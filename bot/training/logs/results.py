@@ -37,7 +37,7 @@ USUAL = (
     _usual("eval accuracy", r"\beval(?:uation)?[ _/-]acc(?:uracy)?"),
 )
 # What stands in any line that the patterns of this page find something in, in small letters.
-_HINTS = ("loss", "acc", "samples", "images", "epoch", "step", "iter", "batch", "%", "/")
+HINTS = ("loss", "acc", "samples", "images", "epoch", "step", "iter", "batch", "%", "/")
 _OF = r"(?:\s{0,9}[=:#]?\s{0,3}\[?\s{0,3})([0-9]{1,12})\s{0,3}(?:/|of)\s{0,9}([0-9]{1,12})"
 _COUNTED = (
     ("epochs", re.compile(rf"\bepochs?{_OF}", re.IGNORECASE)),
@@ -89,7 +89,7 @@ def read_log(lines: Sequence[str], patterns: Sequence[ResultPattern], before: Re
     asked = [(each.name, re.compile(each.pattern)) for each in patterns]
     bars = Bars()
     for line in lines:
-        may_tell = any(hint in line.lower() for hint in _HINTS)
+        may_tell = any(hint in line.lower() for hint in HINTS)
         for name, pattern in (*USUAL, *asked) if may_tell else asked:
             if match := pattern.search(line):
                 results[name] = match[1 if pattern.groups else 0][:LONGEST_VALUE]

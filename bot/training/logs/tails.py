@@ -1,7 +1,7 @@
 """Saves the last log lines of a run's pods before the pods are deleted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -23,14 +23,14 @@ from bot.training.tables import KEPT_LINES, KeptLog
 # Of the many pods of a run that fail together, the first ones tell why.
 _FAILED_HEARD = 3
 # A program may say many lines between two that tell figures.
-_HEARD_LINES = 5_000
+HEARD_LINES = 5_000
 _HEARD_BYTES = 512 * 1024
 _KEPT_FOR = timedelta(days=30)
 _NEVER = datetime.max.replace(tzinfo=UTC)
 # Built once: that takes longer than to run it.
-_KEPT = select(col(KeptLog.pod_uid), col(KeptLog.kept_at), col(KeptLog.is_final)).where(
-    col(KeptLog.run_id) == bindparam("run")
-)
+_KEPT = select(
+    col(KeptLog.pod_uid), col(KeptLog.kept_at), col(KeptLog.is_final), col(KeptLog.read_to)
+).where(col(KeptLog.run_id) == bindparam("run"))
 
 
 def forget(session: Session, now: datetime) -> None:
@@ -39,10 +39,11 @@ def forget(session: Session, now: datetime) -> None:
 
 
 class Kept(NamedTuple):
-    """When the lines of a pod were saved, and whether they are final."""
+    """When the lines of a pod were saved, whether they are final, and how far metrics were read."""
 
     kept_at: datetime
     is_final: bool
+    read_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,14 @@ class Tail:
 
     `earlier` are the lines before them, which are searched for results and not saved. `is_all`
     means that `lines` are all that its node has: there were no more, or the log was rotated.
+    `found` is what was read, with secrets and with the times of the lines.
     """
 
     pod: Pod
     lines: tuple[str, ...]
     is_all: bool = False
     earlier: tuple[str, ...] = ()
+    found: LastLines = field(default_factory=lambda: LastLines([]), repr=False)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class LogReading:
 def kept(session: Session, run_id: str) -> dict[str, Kept]:
     """The saved logs of a run's pods by their uids, without the lines."""
     rows = session.connection().execute(_KEPT, {"run": run_id})
-    return {uid: Kept(kept_at, is_final) for uid, kept_at, is_final in rows}
+    return {uid: Kept(kept_at, is_final, to) for uid, kept_at, is_final, to in rows}
 
 
 def wanted(
@@ -103,17 +106,22 @@ def read(cluster: Cluster, pods: Sequence[Pod]) -> list[Tail]:
             # The pod may be gone already; that must not keep the run from going on.
             continue
         lines = mask_lines(found.lines)
-        is_all = len(lines) < KEPT_LINES and len(found.lines) < _HEARD_LINES and not found.is_cut
+        is_all = len(lines) < KEPT_LINES and len(found.lines) < HEARD_LINES and not found.is_cut
         kept, earlier = tuple(lines[-KEPT_LINES:]), tuple(lines[:-KEPT_LINES])
-        tails.append(Tail(pod, kept, is_all, earlier))
+        tails.append(Tail(pod, kept, is_all, earlier, found))
     return tails
 
 
 def _read(cluster: Cluster, pod: Pod) -> LastLines:
     """The last lines of a pod's program; more are read on the final read."""
-    source = LogSource(pod.name, pod.namespace, container_of(pod))
-    limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES, _HEARD_BYTES)
-    return cluster.last_lines(source, _HEARD_LINES, limits)
+    source = source_of(pod)
+    limits = Limits(WHOLE_BYTES if has_ended(pod) else READ_BYTES, _HEARD_BYTES, stamps=True)
+    return cluster.last_lines(source, HEARD_LINES, limits)
+
+
+def source_of(pod: Pod) -> LogSource:
+    """The log of a pod's program."""
+    return LogSource(pod.name, pod.namespace, container_of(pod))
 
 
 def container_of(pod: Pod) -> str:
@@ -122,8 +130,17 @@ def container_of(pod: Pod) -> str:
     return program.name if program else MAIN
 
 
-def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) -> None:
-    """Saves the lines that were read; newer lines of a pod replace the older ones."""
+def keep(
+    session: Session,
+    run_id: str,
+    tails: Sequence[Tail],
+    now: datetime,
+    read_to: Mapping[str, str],
+) -> None:
+    """Saves the lines that were read; newer lines of a pod replace the older ones.
+
+    `read_to` is how far metrics were read, by pod.
+    """
     for tail in tails:
         before = session.get(KeptLog, (run_id, tail.pod.uid)) if tail.is_all else None
         lines = list(tail.lines)
@@ -137,6 +154,7 @@ def keep(session: Session, run_id: str, tails: Sequence[Tail], now: datetime) ->
                 kept_at=now,
                 is_failed=tail.pod.status.phase == "Failed",
                 is_final=has_ended(tail.pod),
+                read_to=read_to.get(tail.pod.uid, ""),
             )
         )
 

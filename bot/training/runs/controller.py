@@ -47,6 +47,7 @@ from bot.training.runs.record import Recorder, RunFindings
 from bot.training.runs.timing import Limit, limit_of
 from bot.training.runs.troubles import is_about_volumes, taker_of, warning_about
 from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
+from bot.training.series.service import read_metrics
 from bot.training.session_time import is_session, next_moment
 from bot.training.state import State, obstacle_of
 from bot.training.submission.data import standing_of
@@ -184,11 +185,14 @@ class RunController(RowController[_RunRows]):
         is_waiting = isinstance(decision, UpdateStatus) and decision.state.phase in WAITING
         engine = self._engines(run.cluster)
         place = self._place(engine, run, seen, now) if is_waiting else None
+        read = tails.read(cluster, pods)
+        patterns = self._context.settings().training.results
         return RunFindings(
             decision=decision,
             seen=seen,
             now=now,
-            tails=tails.read(cluster, pods),
+            tails=read,
+            metrics=read_metrics(cluster, run, read, log_pods, known.kept, patterns),
             tails_read=bool(pods),
             place=place,
             why=self._why(run, seen, place) if is_waiting else None,

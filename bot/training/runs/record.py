@@ -53,6 +53,7 @@ from bot.training.runs.places import QueuePosition
 from bot.training.runs.sizes import is_elastic, take_size
 from bot.training.runs.timing import Limit, note_limit, note_start
 from bot.training.runs.why import Why
+from bot.training.series.service import PodMetrics, keep_metrics
 from bot.training.session_time import begin, is_to_be_reminded, is_up
 from bot.training.state import State
 from bot.training.submission import end_snapshots, origins
@@ -77,6 +78,7 @@ class RunFindings:
     seen: RunObserved
     now: datetime
     tails: Sequence[Tail] = ()
+    metrics: Sequence[PodMetrics] = ()
     tails_read: bool = False
     place: QueuePosition | None = None
     why: Why | None = None
@@ -131,7 +133,6 @@ class Recorder:
             _note_sweep(session, run, found.now)
 
     def _take_logs(self, session: Session, run: Run, found: RunFindings) -> None:
-        logs.keep(session, run.id, found.tails, found.now)
         if found.tails_read:
             run.read_at = found.now
         if not found.tails:
@@ -144,6 +145,8 @@ class Recorder:
         links = self.training().links
         run.links = find_links((*tail.earlier, *tail.lines), links, run.links)
         run.progress = progress_row(reading.progress)
+        read_to = keep_metrics(session, run, found.metrics)
+        logs.keep(session, run.id, found.tails, found.now, read_to)
 
     def _take_pairs(self, run: Run, tail: Tail, found: RunFindings) -> None:
         """What a network test measured between pairs of its nodes."""
