@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from math import ceil, floor, log10
 
-from bot.charts.values import Bars, Chart, HeatMap, figure
+from bot.charts.values import Bars, Chart, Curves, HeatMap, figure, segments
 
 WIDTH = 760
 _HEIGHT = 380
@@ -18,6 +18,8 @@ _LETTER = 9.2
 _ENTRY, _LINE = 42, 27
 _LONGEST_NAME = 24
 _FEW = 8
+_WIDEST_TITLE, _WIDEST_UNIT = 440.0, 270.0
+_MOST_DIGITS, _LONG = 4, 1e5
 _HATCH = (
     '<defs><pattern id="unknown" width="8" height="8" patternUnits="userSpaceOnUse"'
     ' patternTransform="rotate(45)"><rect width="8" height="8" fill="#f4f4f4"/>'
@@ -27,6 +29,8 @@ _HATCH = (
 
 def drawn(chart: Chart) -> str:
     """The chart as an SVG document."""
+    if isinstance(chart, Curves):
+        return _curve_chart(chart)
     return _bar_chart(chart) if isinstance(chart, Bars) else _heat_map(chart)
 
 
@@ -186,6 +190,86 @@ def _unknown(at: tuple[float, float]) -> str:
     """A hatched bar for an unknown value, which differs from a bar of height 0."""
     x, width = at
     return _rect((x, _TOP), (width, _HEIGHT - _TOP - _BOTTOM), "url(#unknown)")
+
+
+def _curve_chart(chart: Curves) -> str:
+    points = [point for each in chart.curves for point in each.finite]
+    across = _span([x for x, _ in points])
+    up = _span([value for _, value in points])
+    parts = [_title(_short(chart.title, _WIDEST_TITLE)), *_curve_axes(chart, across, up)]
+    for curve, (colour, dash) in zip(chart.curves, _strokes(), strict=False):
+        for segment in segments(curve):
+            places = [(_x(x, across), _height(value, up)) for x, value in segment]
+            parts.append(_stroke(places, colour, dash))
+    entries = _wrapped(
+        [(each.name, colour) for each, (colour, _) in zip(chart.curves, _strokes(), strict=False)]
+    )
+    parts += [_entry(entry, place) for entry, place in entries]
+    return _document(max((y for _, (_, y) in entries), default=_HEIGHT) + 30, parts)
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis, which differ."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if high - low > abs(high) * 1e-9:
+        return low, high
+    room = abs(high) / 10 or 1.0
+    return low - room, high + room
+
+
+def _x(x: float, span: tuple[float, float]) -> float:
+    low, high = span
+    return _LEFT + (WIDTH - _RIGHT - _LEFT) * ((x - low) / (high - low))
+
+
+def _height(value: float, span: tuple[float, float]) -> float:
+    low, high = span
+    return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1 - (value - low) / (high - low))
+
+
+def _curve_axes(
+    chart: Curves, across: tuple[float, float], up: tuple[float, float]
+) -> Iterator[str]:
+    for tick, said in _round_ticks(*up):
+        y = _height(tick, up)
+        yield f'<path d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}" stroke="{_GRID}" fill="none"/>'
+        yield _text((_LEFT - 8, y + 6), said, 'text-anchor="end"')
+    unit = f"{chart.unit} by {chart.x_label}"
+    yield _text((WIDTH - _RIGHT, 32), _short(unit, _WIDEST_UNIT), 'text-anchor="end"')
+    for tick, said in _round_ticks(*across):
+        x = _x(tick, across)
+        anchor = "end" if x > WIDTH - 2 * _RIGHT else "middle"
+        yield _text((x, _HEIGHT - 10), said, f'text-anchor="{anchor}"')
+
+
+def _round_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Round values between the ends of an axis, each as text with the digits that tell them."""
+    size = 10.0 ** floor(log10((high - low) / _MOST_TICKS))
+    step = next(s * size for s in (1, 2, 5, 10) if (high - low) / (s * size) <= _MOST_TICKS)
+    digits = max(0, -floor(log10(step) + 1e-9))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    is_long = digits > _MOST_DIGITS or max(abs(low), abs(high)) >= _LONG
+    ticks = [count * step for count in range(first, last + 1)]
+    return [(tick, f"{tick:.3g}" if is_long else f"{tick + 0.0:,.{digits}f}") for tick in ticks]
+
+
+def _stroke(places: Sequence[tuple[float, float]], colour: str, dash: str) -> str:
+    """A line through places; one place alone is a dot."""
+    if len(places) == 1:
+        (x, y), *_ = places
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return (
+        f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"'
+        f' stroke-linejoin="round"{dash}/>'
+    )
+
+
+def _strokes() -> Iterator[tuple[str, str]]:
+    """Colours, and how a line of them is dashed once all colours are taken."""
+    for dash in ("", ' stroke-dasharray="7 4"'):
+        for colour in _COLOURS:
+            yield colour, dash
 
 
 def _heat_map(chart: HeatMap) -> str:

@@ -1,5 +1,7 @@
 """The content of charts as plain values, and their description as text."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,7 +42,38 @@ class HeatMap:
     cells: tuple[tuple[float | None, ...], ...]
 
 
-Chart = Bars | HeatMap
+@dataclass(frozen=True)
+class Curve:
+    """One line: points of x and value, x rising; a value that is not finite interrupts it."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+    @property
+    def finite(self) -> list[tuple[float, float]]:
+        """The points that can be drawn."""
+        return [(x, value) for x, value in self.points if math.isfinite(value)]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Lines over a common axis; `x_label` is what that counts, `unit` what values are."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    x_label: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Curves at a few places of the axis, where all of them have values."""
+
+    places: tuple[float, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+Chart = Bars | HeatMap | Curves
 
 
 def folded(series: Sequence[Series], most: int) -> tuple[Series, ...]:
@@ -54,7 +87,42 @@ def folded(series: Sequence[Series], most: int) -> tuple[Series, ...]:
 
 def described(chart: Chart) -> str:
     """The chart as text, for people who cannot see it."""
+    if isinstance(chart, Curves):
+        return _lines(chart)
     return _bars(chart) if isinstance(chart, Bars) else _heat(chart)
+
+
+def common_range(chart: Curves) -> tuple[float, float] | None:
+    """The part of the axis on which all curves have values; None if there is none."""
+    ranges = [(found[0][0], found[-1][0]) for each in chart.curves if (found := each.finite)]
+    if not ranges or len(ranges) < len(chart.curves):
+        return None
+    low, high = max(each[0] for each in ranges), min(each[1] for each in ranges)
+    return (low, high) if low < high else None
+
+
+def sampled(chart: Curves, most: int) -> Sample | None:
+    """The curves at so many places, each with its last value up to there; None if they are apart.
+
+    Nothing is interpolated: every value is one that was measured.
+    """
+    common = common_range(chart)
+    if common is None:
+        return None
+    low, high = common
+    places = tuple(low + (high - low) * number / (most - 1) for number in range(most))
+    found = []
+    for curve in chart.curves:
+        points = curve.finite
+        xs = [x for x, _ in points]
+        found.append(tuple(points[max(bisect_right(xs, x) - 1, 0)][1] for x in places))
+    return Sample(places, tuple(found))
+
+
+def short_number(value: float) -> str:
+    """A number with the digits that matter: 0.4123, 1,204 or 3.2e-07."""
+    most = 10_000
+    return f"{value:,.0f}" if abs(value) >= most else f"{value:.4g}"
 
 
 def figure(value: float) -> str:
@@ -84,6 +152,32 @@ def _bars(chart: Bars) -> str:
     name = chart.line_name[:1].upper() + chart.line_name[1:]
     line = f" {name}: {figure(chart.line)}." if chart.line is not None else ""
     return f"{chart.title}, in {chart.unit}. {'; '.join(parts)}.{line}"
+
+
+def _lines(chart: Curves) -> str:
+    told = []
+    for each in chart.curves:
+        points = each.finite
+        if not points:
+            told.append(f"{each.name}: no finite value")
+            continue
+        values = [value for _, value in points]
+        told.append(
+            f"{each.name}: {short_number(values[0])} to {short_number(values[-1])}, lowest"
+            f" {short_number(min(values))}, highest {short_number(max(values))}"
+        )
+    return f"{chart.title}, in {chart.unit} by {chart.x_label}. {'; '.join(told)}."
+
+
+def segments(curve: Curve) -> list[list[tuple[float, float]]]:
+    """The points of a curve, cut where a value is not finite."""
+    found: list[list[tuple[float, float]]] = [[]]
+    for x, value in curve.points:
+        if math.isfinite(value):
+            found[-1].append((x, value))
+        elif found[-1]:
+            found.append([])
+    return [each for each in found if each]
 
 
 def _heat(chart: HeatMap) -> str:

@@ -88,7 +88,7 @@ class Card:
     in fixed width too, but whole, in as many blocks as it takes. Of an answer that says `as_file`
     both are brought whole, as a file where they are too long for a message; without that a document
     has 9,000 characters at most. `charts` are shown as Slack can: by itself, as pictures, or in
-    words.
+    words. A `picture` is sent as the file that `as_file` names.
     """
 
     title: str
@@ -102,6 +102,7 @@ class Card:
     code: str = ""
     document: str = ""
     as_file: AsFile | None = None
+    picture: Chart | None = None
     buttons: tuple[Button, ...] = ()
     footer: tuple[Markup, ...] = ()
 

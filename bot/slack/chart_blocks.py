@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from bot.charts.svg import drawn
-from bot.charts.values import Bars, Chart, described
+from bot.charts.values import Bars, Chart, Curves, described, sampled, short_number
 from bot.slack.blocks import digest_of
 from bot.slack.markup import plain
 from bot.slack.shortening import cut, cut_markup
@@ -77,6 +77,8 @@ def _native(charts: Sequence[Chart], showing: Showing) -> frozenset[int]:
 
 def _is_native(chart: Chart) -> bool:
     """Slack stacks no bars, draws no line across them, and takes no unknown value or empty text."""
+    if isinstance(chart, Curves):
+        return _drawn_by_slack(chart) is not None
     if not isinstance(chart, Bars) or chart.is_stacked or chart.line is not None:
         return False
     names = {cut(each.name, _NAME) for each in chart.series}
@@ -89,7 +91,37 @@ def _is_native(chart: Chart) -> bool:
     )
 
 
+def _drawn_by_slack(chart: Curves) -> dict[str, Any] | None:
+    """The curves at some places as Slack draws lines; None if it cannot."""
+    names = [cut(each.name, _NAME) for each in chart.curves]
+    sample = sampled(chart, _POINTS)
+    if sample is None or not all((chart.title, chart.unit, chart.x_label, *names)):
+        return None
+    is_long = sample.places[-1] - sample.places[0] >= 2 * _POINTS
+    labels = [f"{place:,.0f}" if is_long else short_number(place) for place in sample.places]
+    if not 0 < len(names) == len(set(names)) <= _SERIES or len(set(labels)) < len(labels):
+        return None
+    series = [
+        {
+            "name": name,
+            "data": [
+                {"label": label, "value": float(f"{value:.4g}")}
+                for label, value in zip(labels, values, strict=True)
+            ],
+        }
+        for name, values in zip(names, sample.values, strict=True)
+    ]
+    axis = {
+        "categories": labels,
+        "x_label": cut(chart.x_label, _TITLE),
+        "y_label": cut(chart.unit, _TITLE),
+    }
+    return {"type": "line", "series": series, "axis_config": axis}
+
+
 def _own(chart: Chart) -> dict[str, Any]:
+    if isinstance(chart, Curves) and (lines := _drawn_by_slack(chart)) is not None:
+        return _block("data_visualization", title=cut(chart.title, _TITLE), chart=lines)
     if not isinstance(chart, Bars):
         raise TypeError(chart)
     labels = [cut(label, _NAME) for label in chart.labels]

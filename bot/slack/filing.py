@@ -1,4 +1,4 @@
-"""Answers too long for a message: sent whole, as a file, to the person who asked."""
+"""Answers too long for a message, and pictures: sent as a file to the person who asked."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from functools import partial
 
 import structlog
 
+from bot.charts.picture import as_png
 from bot.clock import Clock
 from bot.database.database import ACKNOWLEDGE_SECONDS, Database, Session
 from bot.errors import QuartermasterError
@@ -26,6 +27,7 @@ LONGEST_CODE = 2_900
 
 _LONGEST_LINES = 1_500
 _ANSWER = "answer"
+_TOO_LONG = "whole text is too long for a message"
 
 
 class Filing:
@@ -71,9 +73,8 @@ class Filing:
     def _brought(
         self, incoming: Incoming, card: Card, file: AsFile, deadline: float | None
     ) -> Card:
-        text = card.document or card.code
-        content = f"{text.rstrip()}\n".encode("utf-8", errors="replace")
-        shown = replace(card, document="")
+        content = _content(card)
+        shown = replace(card, document="", picture=None)
         if len(content) > MOST_BYTES:
             return _told(shown, _too_large(content, file))
         work = partial(self._keep, incoming=incoming, card=card, content=content)
@@ -81,9 +82,9 @@ class Filing:
             self._database.transaction(work, deadline=deadline)
         except QuartermasterError as error:
             log.warning("a file could not be stored", person=incoming.person, error=error.message)
-            lost = f"The whole text is too long for a message. {error.message} Request it again."
-            return _told(shown, sentence(lost))
-        return _told(shown, _coming(content, file))
+            what = "picture could not be sent" if card.picture else _TOO_LONG
+            return _told(shown, sentence(f"The {what}. {error.message} Request it again."))
+        return _told(shown, _coming(card, content, file))
 
     def _keep(self, session: Session, incoming: Incoming, card: Card, content: bytes) -> None:
         name = card.as_file.name if card.as_file else ""
@@ -104,6 +105,8 @@ class Filing:
 
 def is_whole(card: Card) -> bool:
     """Whether a message shows all of the card's document and code."""
+    if card.picture is not None:
+        return False
     lines = sum(map(len, card.lines)) <= _LONGEST_LINES
     document = len(plain(card.document)) <= LONGEST_DOCUMENT and lines
     return document and len(plain(card.code.rstrip())) <= LONGEST_CODE
@@ -113,7 +116,17 @@ def _told(card: Card, line: Markup) -> Card:
     return replace(card, lines=(*card.lines, line))
 
 
-def _coming(content: bytes, file: AsFile) -> Markup:
+def _content(card: Card) -> bytes:
+    """The bytes of the card's file."""
+    if card.picture is not None:
+        return as_png(card.picture)
+    return f"{(card.document or card.code).rstrip()}\n".encode("utf-8", errors="replace")
+
+
+def _coming(card: Card, content: bytes, file: AsFile) -> Markup:
+    if card.picture is not None:
+        size = max(round(len(content) / 1000), 1)
+        return plain(f"I send you the picture {file.name} ({size:,} kB) in a direct message.")
     said = f"It is too long for a message. All of it ({_size(content)}) is in the file {file.name}"
     return plain(f"{said}, which I send you in a direct message.")
 

@@ -78,3 +78,12 @@ class MetricName(Pattern):
     rule = re.compile(r"[A-Za-z][A-Za-z0-9 _/.-]{0,38}[A-Za-z0-9]?")
     form = "the name of a result on cards of runs, such as `accuracy` or `'val loss'`"
     example = "accuracy"
+
+
+class MetricNames(Pattern):
+    """Metrics of a run, with commas between them."""
+
+    word = "METRIC"
+    rule = re.compile(r"[\w .:/@%()+=\[\],-]{1,500}")
+    form = "names of metrics such as `loss`, or `loss,val/loss`, in quotes if they have spaces"
+    example = "loss"

@@ -1,8 +1,10 @@
 """/train export, compare and presets: records of runs, comparisons, and sets of options."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from bot.commands.context import Context
+from bot.errors import UsageError
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part, of_no_team
@@ -14,7 +16,18 @@ from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
 from bot.training.records.throughput_scaling import throughput_comparison
+from bot.training.series.service import series_of
 from bot.training.submission.presets import presets_card, presets_of
+from bot.training.tables import Run
+from handlers.train.curves import (
+    CURVES_HELP,
+    FILE_HELP,
+    OVER,
+    OVER_HELP,
+    CurvesAsked,
+    curves_of,
+)
+from handlers.train.parameters import MetricNames
 from handlers.train.sweeps import runs_named
 
 train = Part("train")
@@ -37,14 +50,15 @@ def export(ctx: Context, run: Reference) -> Reply:
     """The record without secrets, visible only to the caller."""
     found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
-    return Reply(card=export_card(found, times, ctx.now, lineage))
+    series = series_of(ctx.session, found.id)
+    return Reply(card=export_card(found, times, ctx.now, lineage, series))
 
 
 @train.verb(
     "compare", "Runs side by side: time, speed-up, efficiency, cost", right=Right.RUN_READ,
     examples=(
         "compare lane lane#2", "compare one-gpu three-gpus", "compare one one#2 two --by nodes",
-        "compare wide wide#2 --by epoch",
+        "compare wide wide#2 --by epoch", "compare lane lane#2 --curves loss --over epoch",
     ), team=TEAM, shares=True,
 )  # fmt: skip
 @train.argument(
@@ -54,9 +68,41 @@ def export(ctx: Context, run: Reference) -> Reply:
     "--by", Choice(*By), default=By.RUN,
     help="What to compare: whole runs, or throughput or epoch times by number of nodes",
 )  # fmt: skip
-def compare(ctx: Context, runs: tuple[Reference, ...], *, by: str) -> Reply:
-    """A table of the runs, or by number of nodes; figures of a live run are shown as unknown."""
+@train.option("--curves", MetricNames(), bare="", help=CURVES_HELP)
+@train.option("--over", OVER, help=OVER_HELP)
+@train.option("--file", flag=True, help=FILE_HELP)
+def compare(
+    ctx: Context,
+    runs: tuple[Reference, ...],
+    *,
+    by: str,
+    curves: str | None,
+    over: str | None,
+    file: bool,
+) -> Reply:
+    """Curves or a table of the runs, or by number of nodes; some are unknown of a live run."""
+    asked = CurvesAsked(curves, over, file)
+    asked.refuse_alone(ctx.format_command("train compare lane lane#2 --curves"))
     found = [run for each in runs for run in runs_named(ctx, each)]
+    if curves is not None:
+        return _curves(ctx, found, asked, By(by))
+    return _compared(ctx, found, By(by))
+
+
+def _curves(ctx: Context, found: Sequence[Run], asked: CurvesAsked, by: By) -> Reply:
+    """The curves of the runs in one picture."""
+    example = ctx.format_command("train compare lane lane#2 --curves loss")
+    if by is not By.RUN:
+        raise UsageError(
+            f"`--by {by}` compares times, and `--curves` draws metrics.",
+            f"Leave one of them out, for example `{example}`.",
+        )
+    refuse_few(found, example)
+    return curves_of(ctx, found, asked)
+
+
+def _compared(ctx: Context, found: Sequence[Run], by: By) -> Reply:
+    """The table of the runs, or by number of nodes."""
     if by == By.EPOCH:
         example = ctx.format_command("train compare wide wide#2 --by epoch")
         refuse_many(found, example)

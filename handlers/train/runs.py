@@ -44,6 +44,7 @@ from bot.training.records.record import details
 from bot.training.records.spans import times_of
 from bot.training.runs.card import people_of, run_card
 from bot.training.runs.replies import external_card, list_card, log_card, why_card
+from bot.training.series.service import series_of
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
 from bot.training.sweeps.asking import refuse_lonely
@@ -51,12 +52,21 @@ from bot.training.sweeps.cells import MAX, MIN
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.snapshot.snapshots import KeepTime, SnapshotName
+from handlers.train.curves import (
+    CURVES_HELP,
+    FILE_HELP,
+    OVER,
+    OVER_HELP,
+    CurvesAsked,
+    curves_of,
+)
 from handlers.train.following import follow_log
 from handlers.train.forms import SUBMISSION
 from handlers.train.parameters import (
     AnyRun,
     FormName,
     MetricName,
+    MetricNames,
     PodName,
     PresetName,
     PriorityName,
@@ -178,14 +188,23 @@ def list_runs(ctx: Context) -> Reply:
 
 @train.verb(
     "show", "One run: its configuration and its status", right=Right.RUN_READ,
-    examples=("show lane", "show lane#2"), team=TEAM,
+    examples=("show lane", "show lane#2", "show lane --curves loss"), team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
-def show(ctx: Context, run: Reference) -> Reply:
-    """The run's card, visible only to the caller; that of a sweep by its name."""
-    if (sweep := sweep_named(ctx, run)) is not None:
+@train.option("--curves", MetricNames(), bare="", help=CURVES_HELP)
+@train.option("--over", OVER, help=OVER_HELP)
+@train.option("--file", flag=True, help=FILE_HELP)
+def show(
+    ctx: Context, run: Reference, *, curves: str | None, over: str | None, file: bool
+) -> Reply:
+    """The run's card or its curves, visible only to the caller."""
+    asked = CurvesAsked(curves, over, file)
+    asked.refuse_alone(ctx.format_command("train show lane --curves"))
+    if curves is None and (sweep := sweep_named(ctx, run)) is not None:
         return show_sweep(ctx, sweep)
     found = _find(ctx, run)
+    if isinstance(found, Run) and curves is not None:
+        return curves_of(ctx, [found], asked)
     if isinstance(found, ExternalWorkload):
         return Reply(card=external_card(found, ctx.now))
     return Reply(card=record_card(ctx, found))
@@ -327,7 +346,8 @@ def record_card(ctx: Context, run: Run) -> Card:
     lineage = lineage_of(ctx.session, run)
     links = ctx.settings.training.links
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
-    more = details(run, times_of(ctx.session, run, ctx.now), lineage)
+    series = series_of(ctx.session, run.id)
+    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series)
     return replace(card, facts=(*card.facts, *more))
 
 

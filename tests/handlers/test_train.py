@@ -88,6 +88,7 @@ def test_a_run_is_shown_explained_and_listed(client: CommandClient) -> None:
         "  Where      `team-a/lane-ID`",
         "  Submitted  TIME",
         "  Command    `python train.py --epochs 3`",
+        "  Arguments  `epochs=3`",
         "  Variables  `BATCH_SIZE=33`",
         "  Queue      `team-a`",
         "  [Stop]",

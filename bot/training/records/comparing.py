@@ -10,6 +10,7 @@ from bot.durations import format_duration
 from bot.errors import UsageError
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, code, join, plain
+from bot.training.arguments import differing_arguments
 from bot.training.kinds import gpus_of
 from bot.training.records.record import hours
 from bot.training.records.spans import Times
@@ -88,7 +89,7 @@ def comparison(sides: Sequence[Side], prices: Prices, now: datetime) -> Card:
         plain(": how many times faster a run is, and that divided by how many times the GPUs."),
     )  # fmt: skip
     names = " and ".join(side.run.reference for side in sides)
-    lines = tuple(scaling_lines(sides))
+    lines = (*scaling_lines(sides), *differing_arguments([side.run for side in sides]))
     return Card(f"{names} side by side", lines=lines, table=Table(header, rows), footer=(against,))
 
 

@@ -12,10 +12,15 @@ from bot.masking import HIDDEN, hide_secrets, is_secret, mask_words
 from bot.slack.card import AsFile, Card
 from bot.slack.markup import Markup, code, join, plain
 from bot.slack.shortening import cut
+from bot.training.arguments import arguments_of, arguments_words
 from bot.training.kinds import gpus_of, kind_of_run
 from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.records.lineage import NOTHING, Lineage
 from bot.training.records.spans import Times
+from bot.training.series.card import newest_words
+from bot.training.series.exporting import exported
+from bot.training.series.service import missing_of
+from bot.training.series.tables import RunSeries
 from bot.training.spec import Data, RunSpec, spec_of
 from bot.training.submission.artifacts import Kept, artifacts_of
 from bot.training.submission.end_snapshots import claim_kept
@@ -36,12 +41,16 @@ _SPENT = {
 Record = dict[str, Any]
 
 
-def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[str, Markup], ...]:
+def details(
+    run: Run, times: Times, lineage: Lineage = NOTHING, series: Sequence[RunSeries] = ()
+) -> tuple[tuple[str, Markup], ...]:
     """The facts about a run that its card does not show."""
     spec = spec_of(run)
     names = [each.name for each in spec.env]
+    arguments = arguments_words(spec.command)
     facts: list[tuple[str, Markup | None]] = [
         ("Command", _code(_words(spec.command)) if spec.command else None),
+        ("Arguments", _code(arguments) if arguments else None),
         ("Launcher", code(spec.launcher) if spec.launcher else None),
         ("Workers", _code(_words(spec.worker_command)) if spec.worker_command else None),
         ("Digest", code(run.image_id.rpartition("@")[2]) if run.image_id else None),
@@ -57,6 +66,7 @@ def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[s
             "GPUs busy",
             plain(f"{run.gpus_busy:.0%} of the time") if run.gpus_busy is not None else None,
         ),
+        ("Metrics", plain(newest_words(series)) if series else None),
         ("Restored for", plain(", ".join(lineage.successors)) if lineage.successors else None),
         ("Preset", plain(spec.preset) if spec.preset else None),
         ("Priority", plain(spec.priority) if spec.priority else None),
@@ -64,11 +74,17 @@ def details(run: Run, times: Times, lineage: Lineage = NOTHING) -> tuple[tuple[s
     return tuple((label, value) for label, value in facts if value is not None)
 
 
-def export_card(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> Card:
+def export_card(
+    run: Run,
+    times: Times,
+    now: datetime,
+    lineage: Lineage = NOTHING,
+    series: Sequence[RunSeries] = (),
+) -> Card:
     """The card with the whole record as JSON."""
     return Card(
         f"Record of {run.reference}",
-        document=export_text(run, times, now, lineage),
+        document=export_text(run, times, now, lineage, series),
         as_file=AsFile(f"{file_name(run.reference)}.json"),
     )
 
@@ -78,9 +94,18 @@ def file_name(reference: str) -> str:
     return reference.replace("#", "-")
 
 
-def export_text(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING) -> str:
-    """The whole record as JSON."""
+def export_text(
+    run: Run,
+    times: Times,
+    now: datetime,
+    lineage: Lineage = NOTHING,
+    series: Sequence[RunSeries] = (),
+) -> str:
+    """The whole record as JSON; each series has a line of its own."""
     text = json.dumps(record_of(run, times, now, lineage), indent=1, ensure_ascii=False)
+    rows = ",\n".join(f"  {_dumped(row.name)}: {_dumped(exported(row))}" for row in series)
+    more = f'"series": {{\n{rows}\n }}' if rows else '"series": {}'
+    text = f"{text.removesuffix('}').rstrip()},\n {more}\n}}"
     # Within Slack's code blocks there can be none.
     return text.replace("`", "\\u0060")
 
@@ -113,10 +138,16 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
             "preemptions": run.preemptions,
             "failed_attempts": run.restarts,
         },
+        "arguments": arguments_of(spec.command),
         "metrics": run.results,
         "links": run.links,
         "progress": run.progress,
+        "series_lost": {"gaps": missing_of(run).gaps, "names": list(missing_of(run).names)},
     }
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def hours(amount: Decimal | None) -> str:
