@@ -134,7 +134,7 @@ def _notes(
         if missing.names:
             yield join(
                 code(run.reference), " has more metrics than are kept. Left out: ",
-                f"{', '.join(missing.names)}.",
+                plain(f"{', '.join(missing.names)}."),
             )  # fmt: skip
     yield from differing_arguments([each.run for each in found])
     yield from () if is_file else _clipped(chart, axis)
