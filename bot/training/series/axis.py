@@ -1,9 +1,11 @@
 """Curves of metrics over steps, epochs or time."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from operator import itemgetter
 
 from bot.charts.values import Curve
 from bot.errors import NotFoundError
@@ -68,8 +70,8 @@ class Axis:
             place = self.place(drawn, point)
             if place is None:
                 continue
-            while kept and kept[-1][0] > place:
-                kept.pop()
+            if kept and kept[-1][0] > place:
+                kept = kept[: bisect_left(kept, place, key=itemgetter(0))]
             kept.append((place, point.value))
         return Curve(drawn.name, tuple(kept))
 
