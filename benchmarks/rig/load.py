@@ -4,6 +4,7 @@ Raw keep-alive connections and nothing else, so that it costs far less than what
 """
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
@@ -20,6 +21,9 @@ from typing_extensions import override
 
 _HEAD_END = b"\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
+_EMPTY_CHUNK = _HEAD_END + _LAST_CHUNK
+_TAKEN = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok"
+_FOLLOWED_SECONDS = 10.0
 _OPEN_LOOP_CONNECTIONS = 64
 _GIVE_UP_SECONDS = 60.0
 _SHOWN = 3
@@ -33,6 +37,7 @@ class Order:
     `text` may have `{n}`, which counts from `first`. With `rate` requests leave at their time
     whatever became of earlier ones (an open loop); without it each of `connections` sends its
     next one once it was answered (a closed loop). A good answer is a 200 with `expects` in it.
+    What follows an empty answer is taken here, as Slack takes it.
     """
 
     port: int
@@ -56,14 +61,22 @@ class Outcome:
     seconds: float = 0.0
     bad: int = 0
     bad_answers: list[str] = field(default_factory=list)
+    empty: int = 0
+    followed: int = 0
+
+    @property
+    def lost(self) -> int:
+        """How many empty answers were not followed by another one."""
+        return self.empty - self.followed
 
 
 class Requests:
     """Signed slash commands, each with a trigger and a number of its own."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, followed_at: int) -> None:
         self._order = order
         self._next = order.first
+        self._followed_at = followed_at
 
     def next(self) -> bytes:
         """The bytes of another request."""
@@ -94,7 +107,7 @@ class Requests:
                 "text": order.text.format(n=number),
                 "api_app_id": "A0QM",
                 "is_enterprise_install": "false",
-                "response_url": f"http://127.0.0.1:9/commands/{number}",
+                "response_url": f"http://127.0.0.1:{self._followed_at}/commands/{number}",
                 "trigger_id": f"{number}.{order.port}.{order.first}",
             }
         )
@@ -134,21 +147,52 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
 
+class Following(asyncio.Protocol):
+    """One connection on which answers come that follow an empty one; each is taken."""
+
+    def __init__(self, taken: Callable[[], None]) -> None:
+        self._taken = taken
+        self._received = b""
+        self._transport: asyncio.Transport | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._transport = transport
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if self._transport is not None and _is_whole(self._received):
+            self._received = b""
+            self._transport.write(_TAKEN)
+            self._taken()
+
+
 class Run:
     """One order being carried out."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._requests = Requests(order)
         self._outcome = Outcome()
         self._idle: deque[Connection] = deque()
         self._waiting: deque[float] = deque()
         self._left = 0
         self._until = 0.0
         self._ended = asyncio.Event()
+        self._all_followed = asyncio.Event()
 
     async def __call__(self) -> Outcome:
         """Carries it out."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Following(self._followed), "127.0.0.1", 0)
+        self._requests = Requests(self._order, server.sockets[0].getsockname()[1])
+        async with server:
+            await self._send_all()
+            await self._await_followed()
+        return self._outcome
+
+    async def _send_all(self) -> None:
         order = self._order
         loop = asyncio.get_running_loop()
         count = _OPEN_LOOP_CONNECTIONS if order.rate else order.connections
@@ -170,7 +214,19 @@ class Run:
         self._outcome.seconds = time.perf_counter() - begun
         for connection in connections:
             connection.close()
-        return self._outcome
+
+    async def _await_followed(self) -> None:
+        """Returns once all empty answers are followed; at once if none ever was."""
+        self._all_followed.clear()
+        if self._outcome.followed and self._outcome.lost > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_FOLLOWED_SECONDS):
+                    await self._all_followed.wait()
+
+    def _followed(self) -> None:
+        self._outcome.followed += 1
+        if self._outcome.lost <= 0:
+            self._all_followed.set()
 
     async def _connect(self) -> Connection:
         loop = asyncio.get_running_loop()
@@ -203,6 +259,7 @@ class Run:
             self._ended.set()
 
     def _judge(self, answer: bytes) -> None:
+        self._outcome.empty += answer.endswith((_HEAD_END, _EMPTY_CHUNK))
         if answer.startswith(b"HTTP/1.1 200") and self._order.expects.encode() in answer:
             return
         self._outcome.bad += 1

@@ -1,7 +1,8 @@
 """What the bot is compared with: `python -m benchmarks.rig.reference KIND SECRET [DATABASE]`.
 
 KIND is `floor` (no framework and no work, the load generator's own limit), `bare` (Bolt that
-acknowledges at once) or `durable` (Bolt that commits one INSERT before). It prints its port.
+acknowledges at once), `durable` (Bolt that commits one INSERT before) or `answering` (Bolt that
+acknowledges, and responds with a table of 40 rows that is always the same). It prints its port.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import uvicorn
-from slack_bolt import Ack, App, BoltRequest
+from slack_bolt import Ack, App, BoltRequest, Respond
 from slack_bolt.authorization import AuthorizeResult
 from typing_extensions import override
 
@@ -29,6 +30,9 @@ _THREADS = 16
 _ARGUMENTS = 3
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 _COMMANDS = ("/train", "/quota")
+_RESPONDING = 8
+_CELL = {"type": "raw_text", "text": "running for 3 h"}
+_TABLE = {"type": "data_table", "caption": "Runs", "rows": [[_CELL] * 6] * 41}
 
 
 class Threaded:
@@ -106,6 +110,20 @@ def bolt(secret: str, keep: Callable[[Body], None]) -> Threaded:
     return Threaded(app)
 
 
+def answering(secret: str) -> Threaded:
+    """A Bolt app that acknowledges a command and then responds with a table."""
+    app = App(signing_secret=secret, authorize=_authorize, process_before_response=True)
+    threads = ThreadPoolExecutor(_RESPONDING)
+
+    def command(ack: Ack, respond: Respond) -> None:
+        ack()
+        threads.submit(respond, text="40 runs", blocks=[_TABLE])
+
+    for name in _COMMANDS:
+        app.command(name)(command)
+    return Threaded(app)
+
+
 def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResult:
     return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)
 
@@ -138,7 +156,8 @@ def main() -> None:
         asyncio.run(_serve_floor(listening))
         return
     keep = Rows(sys.argv[_ARGUMENTS]).keep if kind == "durable" else _forget
-    config = uvicorn.Config(bolt(secret, keep), log_config=None, access_log=False, lifespan="off")
+    app = answering(secret) if kind == "answering" else bolt(secret, keep)
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -8,28 +8,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from slack_sdk.webhook import WebhookClient
-
 from bot.errors import ChatError
 from bot.slack.card import Prompt
 from bot.slack.grammar.manifest import AGENT_SCOPE
 from bot.slack.web_api import (
+    RESPOND,
     SERVER_ERROR,
-    TIMEOUT_SECONDS,
-    WHY,
+    ResponseUrls,
     WebApi,
     count,
-    quiet,
     refused,
     send_bytes,
-    unanswered,
 )
 
 EVENT_TYPE = "quartermaster"
 
 _PAGE = 200
 _MOST_PAGES = 20
-_RESPOND = "response_url"
 _ALT = 1_000
 
 Block = dict[str, Any]
@@ -105,6 +100,7 @@ class SlackClient:
         self, token: str, api_url: str, workspace_id: str, organisation: str | None = None
     ) -> None:
         self._api = WebApi(token, api_url)
+        self._response_urls = ResponseUrls(self._api.proxy)
         self._workspace_id = workspace_id
         self._organisation = organisation
 
@@ -230,15 +226,10 @@ class SlackClient:
         body = {"response_type": seen_by, "replace_original": False, **draft.as_json()}
         if thread_ts:
             body["thread_ts"] = thread_ts
-        hook = WebhookClient(response_url, timeout=TIMEOUT_SECONDS, retry_handlers=[], logger=quiet)
-        try:
-            answer = hook.send_dict(body)
-        except WHY as error:
-            raise unanswered(_RESPOND, error) from error
-        result = _result(answer.status_code, answer.body)
-        count(_RESPOND, result)
+        result = _result(*self._response_urls.post(response_url, body))
+        count(RESPOND, result)
         if result != "ok":
-            raise refused(_RESPOND, result)
+            raise refused(RESPOND, result)
 
     def open_view(self, trigger_id: str, view: Block) -> None:
         """Opens a form for the person whose act the trigger is of, within 3 s of it."""

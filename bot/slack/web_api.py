@@ -6,16 +6,20 @@ import logging
 import re
 import socket
 import time
+from functools import partial
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
+import urllib3
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProxyError
 
 from bot.errors import ChatError
 from bot.slack import metrics
+from bot.slack.blocks import encoded
 
 TIMEOUT_SECONDS = 10
 UNREACHABLE = "unreachable"
@@ -24,6 +28,7 @@ SERVER_ERROR = "server_error"
 RATE_LIMITED = "ratelimited"
 UPLOAD_FAILED = "upload_failed"
 UPLOAD = "upload"
+RESPOND = "response_url"
 
 WHY = (SlackApiError, OSError, http.client.HTTPException)
 """What the library raises when a call fails."""
@@ -33,6 +38,9 @@ quiet = logging.getLogger("bot.slack.sdk")
 quiet.setLevel(logging.CRITICAL)
 
 _LONGEST_DETAIL = 500
+_TIMEOUT = urllib3.Timeout(total=TIMEOUT_SECONDS)
+_JSON = {"Content-Type": "application/json; charset=utf-8"}
+_KEPT = 8  # as many as workers that bring answers
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
 _NEEDS_INVITATION = {"not_in_channel", "channel_not_found"}
 _TOKEN_HINT = "Run `quartermaster doctor`; it shows which token or scope is missing."  # noqa: S105  # a sentence
@@ -89,6 +97,24 @@ class WebApi:
         self.scopes = _scopes(answer) or self.scopes
         count(method, "ok")
         return answer
+
+
+class ResponseUrls:
+    """Slack's response URLs, over connections that are kept: an answer comes soon after another."""
+
+    def __init__(self, proxy: str | None) -> None:
+        through = partial(urllib3.ProxyManager, proxy) if proxy else urllib3.PoolManager
+        self._pool = through(maxsize=_KEPT, retries=False, timeout=_TIMEOUT, headers=_JSON)
+
+    def post(self, url: str, body: object) -> tuple[int, str]:
+        """The status and the text that Slack answers; ChatError if it does not."""
+        try:
+            answer = self._pool.request("POST", url, body=encoded(body))
+        except (HTTPError, OSError) as error:
+            failure = unanswered(RESPOND, error)
+            count(RESPOND, failure.code)
+            raise failure from error
+        return answer.status, answer.data.decode("utf-8", "replace")
 
 
 def send_bytes(url: str, content: bytes, proxy: str | None) -> None:
@@ -169,8 +195,12 @@ def _scopes(answer: SlackResponse) -> frozenset[str]:
 
 
 def _never_sent(error: Exception) -> bool:
-    reason = error.reason if isinstance(error, URLError) else error
-    return isinstance(reason, ConnectionRefusedError | socket.gaierror)
+    reason: object = error
+    if isinstance(error, URLError):
+        reason = error.reason
+    elif isinstance(error, ProxyError):
+        reason = error.original_error
+    return isinstance(reason, ConnectionRefusedError | socket.gaierror | ConnectTimeoutError)
 
 
 def _hint(code: str, channel: str) -> str:

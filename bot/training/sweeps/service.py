@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.columns import new_id
+from bot.database.prepared import Prepared
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
@@ -34,6 +35,14 @@ from bot.training.sweeps.cells import Cell, cell_name, cells_of, parameters_of, 
 from bot.training.sweeps.grid import count_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP, Run
+
+_LIVE = Prepared(
+    select(col(Sweep.id)).where(
+        col(Sweep.team) == bindparam("team"),
+        col(Sweep.name) == bindparam("name"),
+        col(Sweep.ended_at).is_(None),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ class SweepService:
 
     def refuse_name(self, session: Session, team: str, name: str) -> None:
         """ConflictError while a sweep of that name has not ended: a run cannot have it, too."""
-        if _live_of(session, team, (name,)):
+        if _LIVE(session, {"team": team, "name": name}).rows:
             stop = self._format_command(f"train stop {name}")
             raise ConflictError(
                 f"Sweep {name} has not ended, and live runs and sweeps of a team must have"

@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import ClassVar
 
 import pytest
+from typing_extensions import override
 
 from bot.errors import ChatError
 from bot.slack.client import Conversation, Destination, Draft, Identity, MessageRef, SlackClient
@@ -15,6 +19,25 @@ from tests.playground.slack.served import Served
 
 TEAM_A = Destination("C0TEAMA")
 TEAM = Conversation("team-a", is_member=True, is_archived=False)
+
+
+class Peers(BaseHTTPRequestHandler):
+    """Takes what is posted, and notes from which connection."""
+
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[list[int]] = []
+
+    def do_POST(self) -> None:
+        """Takes one answer."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append(self.client_address[1])
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        """Prints nothing."""
 
 
 @pytest.fixture
@@ -143,6 +166,39 @@ def test_response_urls_end_after_five_answers(slack: Served, client: SlackClient
         client.respond(slack.url + path, Draft("one too many"))
     assert caught.value.message == "Slack answered used_url to response_url."
     assert len(slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA"))) == 5
+
+
+def answering(response_url: str, client: SlackClient) -> ChatError:
+    """What an answer to a response URL fails with."""
+    with pytest.raises(ChatError) as caught:
+        client.respond(response_url, Draft("hello"))
+    return caught.value
+
+
+def test_a_response_url_that_refuses_got_nothing(client: SlackClient) -> None:
+    error = answering("http://127.0.0.1:9/commands/1", client)
+    assert error.code == "unreachable"
+    assert error.message == "Slack could not be reached (response_url, NewConnectionError)."
+
+
+def test_a_lost_response_leaves_doubt(slack: Served, client: SlackClient) -> None:
+    slack.workspace.ledger.by_name["response_url"] = [Fault.LOSE_ANSWER]
+    path = slack.workspace.response_urls.issue("U0ALICE", "C0TEAMA")
+    error = answering(slack.url + path, client)
+    assert error.code == "no_answer"
+    assert error.message.startswith("Slack did not answer (response_url, ")
+    assert slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA")) == ["hello"]
+
+
+def test_answers_share_a_kept_connection(client: SlackClient) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Peers) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, daemon=True).start()
+        for number in range(3):
+            client.respond(f"http://127.0.0.1:{server.server_port}/{number}", Draft("hello"))
+        server.shutdown()
+    assert len(Peers.seen) == 3
+    assert len(set(Peers.seen)) == 1
 
 
 def test_messages_that_are_not_there_are_named(client: SlackClient) -> None:
