@@ -43,6 +43,10 @@ _CONNECTING_REMEDY = (
     "Generate one with the scope connections:write on api.slack.com/apps, Basic Information,"
     " App-Level Tokens, and switch Socket Mode on. Then: export SLACK_APP_TOKEN=xapp-..."
 )
+_AGAIN = (
+    "Run `quartermaster doctor` again. If that does not help, `quartermaster support-bundle`"
+    " gathers what others need to know."
+)
 _CORE = ""
 _EVERYWHERE: tuple[Right, ...] = (
     Right("watch", _CORE, "pods"),
@@ -97,12 +101,16 @@ def _http(settings: Settings) -> Findings:
 
 
 def _checked(about: str, look: Callable[[], Findings]) -> list[Finding]:
+    """What a check finds; each problem says how to fix it."""
     found: list[Finding] = []
     try:
         found.extend(look())
     except QuartermasterError as error:
         found.append(Finding(about, "failed", error.message, error.hint))
-    return found
+    return [
+        each if each.state == "ok" or each.remedy else replace(each, remedy=_AGAIN)
+        for each in found
+    ]
 
 
 def _database(settings: Settings) -> Findings:

@@ -185,7 +185,8 @@ def _linked(about: str, folder: FsxFolder, service: FsxService) -> Finding:
     except StorageError as error:
         return Finding(about, "failed", error.message, error.hint)
     if link is None:
-        return Finding(about, "warning", f"file system {folder.file_system} is being created")
+        says = f"file system {folder.file_system} is being created"
+        return Finding(about, "warning", says, "Run `quartermaster doctor` again in 10 minutes.")
     says = f"{folder.path} of {folder.file_system} is linked to {folder.repository}"
     return Finding(about, "ok", says)
 

@@ -12,6 +12,7 @@ from bot.database.database import Database
 from bot.gpus.digests.tables import DigestChoice
 from bot.slack.grammar.manifest import SCOPES
 from playground.cluster.kai_story import kai_cluster
+from playground.slack.faults import Down
 from tests.bot.terminal import Terminal
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster
@@ -139,6 +140,18 @@ def test_the_doctor_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> N
     assert failed["channel C0TEAMA (team-a)"]["remedy"] == "Type /invite @Quartermaster there."
     assert "cluster default" in failed
     assert slack.workspace.credentials.bot_token not in out
+
+
+def test_every_problem_says_what_to_do(terminal: Terminal, slack: ServedSlack) -> None:
+    introduce(terminal, slack)
+    slack.call(lambda: slack.workspace.go_down(Down.UNAVAILABLE))
+    found = json.loads(terminal.run("doctor", "--json")[1])
+    assert [each["about"] for each in found if each["state"] != "ok" and not each["remedy"]] == []
+    remedies = {each["says"]: each["remedy"] for each in found}
+    assert remedies["Slack answered server_error to auth.test."] == (
+        "Run `quartermaster doctor` again. If that does not help, `quartermaster support-bundle`"
+        " gathers what others need to know."
+    )
 
 
 def test_the_doctor_tries_every_token(terminal: Terminal, slack: ServedSlack) -> None:
