@@ -51,3 +51,12 @@ def temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del environment["TMPDIR"]
     else:
         environment["TMPDIR"] = before
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a case of bytes by its argument.
+
+    Bytes that are made at collection, such as gzip files with their time, may differ from one
+    process to the next; xdist then runs nothing.
+    """
+    return argname if isinstance(val, bytes) else None
