@@ -51,17 +51,18 @@ def likeness(*parts: str) -> str:
 
 @dataclass(frozen=True)
 class Earlier:
-    """Earlier deliveries: whether the same one was processed, and when a similar one was."""
+    """Earlier deliveries: when the same one was processed, and when a similar one last was."""
 
-    is_same: bool
+    same_at: datetime | None
     alike_at: datetime | None
 
 
 def earlier(session: Session, key: str, alike: str, real_now: datetime) -> Earlier:
-    """Whether this delivery was already processed, and when a similar one last was (1 minute)."""
+    """When this delivery was already processed, and when a similar one last was (1 minute)."""
     asked = {"key": key, "alike": alike, "since": real_now - _REPEAT}
     found = _EARLIER(session, asked).rows
-    return Earlier(any(each == key for each, _ in found), moment_of(found[0][1] if found else None))
+    same = next((at for each, at in found if each == key), None)
+    return Earlier(moment_of(same), moment_of(found[0][1] if found else None))
 
 
 def remember(session: Session, key: str, alike: str, real_now: datetime) -> None:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import NoReturn
@@ -22,7 +23,9 @@ _FOLDERS = (
     "/usr/local/opt/postgresql*/bin",
 )
 _ROOM_BYTES = 2 * 2**30
-_NO_DISK = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+# Nothing outlives the machine, and by default a restart of the server neither.
+_NO_DISK = "-c fsync=off -c full_page_writes=off"
+_HASTY = "-c synchronous_commit=off"
 
 
 @dataclass
@@ -30,6 +33,8 @@ class PostgresServer:
     """A running server; every database it hands out is a new one."""
 
     port: int
+    restart: Callable[[], None]
+    """Ends it without ceremony, as a crash does, and starts it again."""
     _numbers: Iterator[int] = field(default_factory=count)
 
     def fresh(self) -> str:
@@ -43,6 +48,12 @@ class PostgresServer:
         """Removes a database: the files of hundreds of them take minutes to remove at the end."""
         with self._connected() as connection:
             connection.execute(f"DROP DATABASE {url.rsplit('/', 1)[1]} WITH (FORCE)".encode())
+
+    def disconnect_all(self, url: str) -> int:
+        """Ends all connections to a database; how many there were."""
+        order = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        with self._connected() as connection:
+            return len(connection.execute(order, (url.rsplit("/", 1)[1],)).fetchall())
 
     def url(self, database: str) -> str:
         """The URL of the database of that name."""
@@ -72,8 +83,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @contextmanager
-def running(programs: Path) -> Iterator[PostgresServer]:
-    """A server on loopback, while it lasts."""
+def running(programs: Path, *, keeps_commits: bool = False) -> Iterator[PostgresServer]:
+    """A server on loopback, while it lasts; `keeps_commits` over restarts if that is asked for."""
     folder = Path(tempfile.mkdtemp(prefix="quartermaster-postgres-", dir=_in_memory()))
     data = folder / "data"
     try:
@@ -83,9 +94,11 @@ def running(programs: Path) -> Iterator[PostgresServer]:
         control = (f"{programs}/pg_ctl", "-D", f"{data}", "-w")
         with reserved_port() as port:
             options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {_NO_DISK}"
-            run(*control, "-l", f"{folder}/log", "-o", options, "start")
+            options += "" if keeps_commits else f" {_HASTY}"
+            starting = (*control, "-l", f"{folder}/log", "-o", options)
+            run(*starting, "start")
             try:
-                yield PostgresServer(port)
+                yield PostgresServer(port, partial(run, *starting, "-m", "immediate", "restart"))
             finally:
                 run(*control, "-m", "immediate", "stop")
     finally:

@@ -5,10 +5,11 @@ from random import SystemRandom
 import pytest
 
 _WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--fuzz-batch"
-_KILLS, _EXAMPLES = "--commit-kills", "--machine-examples"
+_KILLS, _FAULTS, _EXAMPLES = "--commit-kills", "--database-faults", "--machine-examples"
 _IN_EVERY_RUN = 20_000
 _USUAL_SEED = 1
 _KILLS_IN_EVERY_RUN = 6
+_FAULTS_IN_EVERY_RUN = 8
 _EXAMPLES_IN_EVERY_RUN = 5
 
 
@@ -21,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(_BATCH, type=int, help="Only this batch of it.")
     often = "How often a bot is killed at a random commit."
     parser.addoption(_KILLS, type=int, default=_KILLS_IN_EVERY_RUN, help=often)
+    much = "How many faults of a database two bots live through."
+    parser.addoption(_FAULTS, type=int, default=_FAULTS_IN_EVERY_RUN, help=much)
 
     many = "How many stories of what must never happen are made up."
     parser.addoption(_EXAMPLES, type=int, default=_EXAMPLES_IN_EVERY_RUN, help=many)
@@ -45,6 +48,11 @@ def fuzz_batches(config: pytest.Config, size: int) -> range:
 def commit_kills(config: pytest.Config) -> int:
     """How often a bot is to be killed at a random commit."""
     return int(config.getoption(_KILLS))
+
+
+def database_faults(config: pytest.Config) -> int:
+    """How many faults of a database are to happen."""
+    return int(config.getoption(_FAULTS))
 
 
 def machine_examples(config: pytest.Config) -> int:

@@ -262,11 +262,8 @@ class CommandDispatcher:
         real_now = datetime.now(UTC)
         alike = likeness_of(incoming, asked)
         earlier = deliveries.earlier(session, question.key, alike, real_now)
-        if earlier.is_same:
-            if question.asks_once:
-                return _DONE
-            is_shown = incoming.kind == "command" or question.key != incoming.delivery
-            return _RECEIVED if is_shown else None
+        if earlier.same_at is not None:
+            return question.again(earlier.same_at)
         answer = self._allowed(session, incoming, asked)
         if earlier.alike_at and not question.repeats:
             return doubted(incoming, asked, real_now, earlier.alike_at)
@@ -278,6 +275,7 @@ class CommandDispatcher:
             reply = shared(reply, name)
         like = "" if reply.is_question else alike
         deliveries.remember(session, question.key, like, real_now)
+        question.made[real_now] = reply
         return reply
 
     def _reply(self, session: Session, incoming: Incoming, asked: Asked) -> Reply:
@@ -394,7 +392,3 @@ def refusal(error: QuartermasterError) -> Reply:
     lines = (error.message, error.hint) if error.hint else (error.message,)
     errors = error.errors if isinstance(error, FieldsError) else {}
     return Reply(tuple(sentence(line) for line in lines), is_refusal=True, errors=errors)
-
-
-_RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
-_DONE = Reply((sentence("This was already done. Nothing was done twice."),))

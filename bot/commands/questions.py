@@ -2,19 +2,25 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 
 from bot import deliveries
 from bot.errors import QuartermasterError, UsageError, UserError
 from bot.masking import holds_a_secret, secret_in
 from bot.slack import metrics
+from bot.slack.card import Reply
 from bot.slack.forms.form import MORE
 from bot.slack.grammar.declarations import ButtonVerb
 from bot.slack.grammar.registry import HelpAsked, Parsed
+from bot.slack.markup import sentence
 from bot.slack.receiving.incoming import Incoming
 
 Asked = Parsed | HelpAsked | tuple[ButtonVerb, str]
+
+_RECEIVED = Reply((sentence("This was already received. Nothing was done twice."),))
+_DONE = Reply((sentence("This was already done. Nothing was done twice."),))
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,21 @@ class Question:
     key: str
     meant: bool = False
     shares: bool = False
+    made: dict[datetime, Reply] = field(default_factory=dict, compare=False)
+    """The answers of attempts to record its effect, by the moment of each."""
+
+    def again(self, recorded_at: datetime) -> Reply | None:
+        """The answer to a request whose effect was recorded at that moment; None shows nothing.
+
+        If an attempt for this request recorded it, and only the database's word for it was lost,
+        the answer is the one of that attempt.
+        """
+        if recorded_at in self.made:
+            return self.made[recorded_at]
+        if self.asks_once:
+            return _DONE
+        is_shown = self.incoming.kind == "command" or self.key != self.incoming.delivery
+        return _RECEIVED if is_shown else None
 
     @property
     def asks_once(self) -> bool:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from threading import Event
 from typing import TypeVar
 
 from sqlalchemy import text
@@ -27,6 +28,7 @@ Work = Callable[[Session], T]
 PATIENCE_SECONDS = 20.0
 ACKNOWLEDGE_SECONDS = 2.5
 _COMMITS_BETWEEN_CHECKPOINTS = 50
+_AWAY_SECONDS = 0.05
 _SHORT_TIMEOUTS = (
     f"SET LOCAL statement_timeout={BUSY_MILLISECONDS};SET LOCAL lock_timeout={BUSY_MILLISECONDS}"
 )
@@ -46,6 +48,7 @@ class Database:
         self._write, self._read = engines(url)
         self.is_sqlite = self._write.dialect.name == "sqlite"
         self._writer = GroupCommit(self._write, self._committed)
+        self._away = Event()  # is never set: a server that restarts is tried in intervals
         self._commits = 0
         self._listeners: list[Callable[[Topics], None]] = []
 
@@ -68,8 +71,9 @@ class Database:
 
         `deadline` is a `time.monotonic()` moment after which nothing is committed any more;
         it makes this an acknowledgement path with short lock time-outs, to which work without
-        one yields. DatabaseError when it passes or the database fails; then nothing was
-        written unless the error says otherwise.
+        one yields. Such work is also repeated when PostgreSQL is lost meanwhile, even at the
+        commit, so it must recognise what it has recorded. DatabaseError when the deadline passes
+        or the database fails; then nothing was written unless the error says otherwise.
         """
         is_urgent = deadline is not None
         if not is_urgent:
@@ -82,12 +86,25 @@ class Database:
         return result
 
     def read(self, work: Work[T]) -> T:
-        """What `work` returns from one consistent view of the database; it must not write."""
+        """What `work` returns from one consistent view of the database; it must not write.
+
+        It is run once more if the connection to PostgreSQL is lost meanwhile.
+        """
         try:
-            with self._read.connect() as connection, session_on(connection) as session:
-                return work(session)
+            return self._look(work)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise failures.failed(error) from error
         except SQLAlchemyError as error:
             raise failures.failed(error) from error
+        try:
+            return self._look(work)
+        except SQLAlchemyError as error:
+            raise failures.failed(error) from error
+
+    def _look(self, work: Work[T]) -> T:
+        with self._read.connect() as connection, session_on(connection) as session:
+            return work(session)
 
     def real_now(self, session: Session) -> datetime:
         """The database's own time, for leases; a playground never shifts it."""
@@ -107,16 +124,23 @@ class Database:
         self._read.dispose()
 
     def _repeated(self, work: Work[T], limit: float, *, is_urgent: bool) -> T:
+        doubt: DBAPIError | None = None
         while True:
             try:
                 return self._attempt(work, limit, is_urgent=is_urgent)
             except DBAPIError as error:
-                if not failures.is_conflict(error):
-                    raise failures.failed(error) from error
+                doubt = error if failures.is_doubtful(error) else doubt
+                is_conflict = failures.is_conflict(error)
+                is_lost = is_urgent and failures.is_unreachable(error)
+                if not (is_conflict or is_lost):
+                    raise failures.failed(doubt or error) from error
                 if time.monotonic() >= limit:
-                    raise failures.busy() from error
+                    told = failures.failed(doubt or error)
+                    raise (failures.busy() if is_conflict and not doubt else told) from error
+                if is_lost:
+                    self._away.wait(_AWAY_SECONDS)
             except PoolTimeoutError as error:
-                raise failures.busy() from error
+                raise (failures.failed(doubt) if doubt else failures.busy()) from error
 
     def _attempt(self, work: Work[T], limit: float, *, is_urgent: bool) -> T:
         with self._write.connect() as connection, session_on(connection) as session:

@@ -1,6 +1,6 @@
 """Failures of the database as sentences that say whether anything was written."""
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from bot.errors import DatabaseError
 
@@ -26,13 +26,23 @@ def abandoned(*, is_begun: bool) -> DatabaseError:
 
 
 def failed(error: SQLAlchemyError) -> DatabaseError:
-    """What the driver or SQLAlchemy raised; a lost connection leaves the outcome unknown."""
+    """What the driver or SQLAlchemy raised; a commit without an answer is in doubt."""
     if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return DatabaseError(
-            "The database connection was lost.",
-            _UNKNOWN,
-        )
+        told = _UNKNOWN if is_doubtful(error) else _NOTHING_DONE
+        return DatabaseError("The database connection was lost.", told)
     return DatabaseError(f"The database failed ({type(error).__name__}).", _NOTHING_DONE)
+
+
+def is_doubtful(error: DBAPIError) -> bool:
+    """Whether the connection was lost at the commit, which has no statement."""
+    return error.connection_invalidated and error.statement is None
+
+
+def is_unreachable(error: DBAPIError) -> bool:
+    """Whether a connection was lost, or could not be made."""
+    return isinstance(error, OperationalError) and (
+        error.connection_invalidated or error.statement is None
+    )
 
 
 def is_conflict(error: BaseException) -> bool:

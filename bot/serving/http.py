@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from typing_extensions import override
 
-from bot.errors import ConfigurationError
+from bot.errors import ConfigurationError, DatabaseError
 from bot.threads import EssentialThread
 
 _WAITING = 2048
@@ -62,12 +62,15 @@ def application(pages: Pages) -> Starlette:
         known = "" if pages.is_public else " Try /healthz, /readyz or /metrics."
         return PlainTextResponse(f"Not found.{known}\n", 404)
 
+    def unavailable(_request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", 503)
+
     routes = [Route("/healthz", liveness), Route("/readyz", readiness)]
     if pages.slack is not None:
         routes.append(Route("/slack/events", pages.slack, methods=["POST"]))
     if not pages.is_public:
         routes += _details(pages)
-    return Starlette(routes=routes, exception_handlers={404: missing})
+    return Starlette(routes=routes, exception_handlers={404: missing, DatabaseError: unavailable})
 
 
 def _details(pages: Pages) -> list[Route]:

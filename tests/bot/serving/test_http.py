@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bot.errors import ConfigurationError
+from bot.errors import ConfigurationError, DatabaseError
 from bot.serving.http import Pages, Server, application, listening_at
 from playground.loopback import reserved_port
 
@@ -50,6 +50,15 @@ def test_metrics_are_brought_up_to_date_first() -> None:
         status, body = get(f"{url}/metrics")
     assert (status, looked) == (200, ["looked"])
     assert "# TYPE process_max_fds gauge" in body
+
+
+def test_pages_outlive_a_database_that_is_away() -> None:
+    def pulse() -> dict[str, object]:
+        raise DatabaseError("The database failed (OperationalError).")
+
+    with served(Pages(ready={}, pulse=pulse)) as url:
+        assert get(f"{url}/pulse") == (503, "The database failed (OperationalError).\n")
+        assert get(f"{url}/healthz") == (200, "alive\n")
 
 
 def test_the_pulse_is_for_playgrounds_only() -> None:
