@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills machine test-cluster test-node test-azure chart test-chart postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-azure chart test-chart postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -56,6 +56,10 @@ machine: $(READY) ## check 500 random stories for what must never happen (half a
 kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 repeats, KILLS=20 is shorter
 	@$(PYTHON) -m pytest tests/world/test_commit_kills.py -s \
 		--commit-kills=$(or $(KILLS),200) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
+
+faults: $(READY) postgres ## restart, cut and stall PostgreSQL under two bots 40 times; SEED=7 repeats, FAULTS=8 is shorter
+	@$(PYTHON) -m pytest tests/world/test_database_faults.py -s \
+		--database-faults=$(or $(FAULTS),40) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on that of KUBECONFIG
 	@sh scripts/control_plane.sh $(PYTHON)

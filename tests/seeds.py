@@ -9,7 +9,7 @@ _KILLS, _FAULTS, _EXAMPLES = "--commit-kills", "--database-faults", "--machine-e
 _IN_EVERY_RUN = 20_000
 _USUAL_SEED = 1
 _KILLS_IN_EVERY_RUN = 6
-_FAULTS_IN_EVERY_RUN = 8
+_FAULTS_IN_EVERY_RUN = 4
 _EXAMPLES_IN_EVERY_RUN = 5
 
 
