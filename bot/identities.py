@@ -8,9 +8,15 @@ from azure.identity import DefaultAzureCredential
 from bot.errors import OutsideError
 
 
-def azure_identity(*, connect_seconds: float, read_seconds: float) -> DefaultAzureCredential:
-    """Credentials from the environment, a workload identity or a managed identity only."""
+def azure_identity(
+    *, connect_seconds: float, read_seconds: float, authority: str | None = None
+) -> DefaultAzureCredential:
+    """Credentials from the environment, a workload identity or a managed identity only.
+
+    `authority` is the host of Microsoft Entra; by default that of the environment.
+    """
     return DefaultAzureCredential(
+        authority=authority,
         exclude_shared_token_cache_credential=True,
         exclude_visual_studio_code_credential=True,
         exclude_cli_credential=True,

@@ -16,6 +16,7 @@ from urllib3.exceptions import TimeoutError as LateError
 
 from bot.cluster.api.answers import refusal, sentence
 from bot.cluster.api.credentials import Access, load_access
+from bot.cluster.api.logins.login import Login
 from bot.errors import ClusterError
 
 JSON = "application/json"
@@ -27,8 +28,8 @@ _BODY_CHUNK_BYTES = 1_048_576  # pages of a list have megabytes, lines of a watc
 class Timeouts:
     """How long anything may take or be kept, in seconds.
 
-    Reading the headers of credentials takes a millisecond, so they are kept for a while; the client
-    renews tokens five minutes before they expire.
+    Reading the headers of credentials takes a millisecond, so they are kept for a while; tokens are
+    renewed minutes before they expire.
     """
 
     connect: float = 3.0
@@ -138,12 +139,17 @@ class Connection:
             said = self._read(response)
             renewed, headers = self._credentials(access)
             if renewed is access:
-                raise refusal(request.doing, response.status, said)
-            response = self._exchange(renewed, headers, request)
+                raise _with_login(refusal(request.doing, response.status, said), access.login)
+            access, response = renewed, self._exchange(renewed, headers, request)
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             retry_after = response.headers.get("Retry-After", "")
-            raise refusal(request.doing, response.status, self._read(response), retry_after)
+            error = refusal(request.doing, response.status, self._read(response), retry_after)
+            raise _with_login(error, access.login)
         return response
+
+    def login(self) -> Login:
+        """How the bot logs in; ClusterError if its credentials cannot be loaded."""
+        return self._credentials(None)[0].login
 
     def _credentials(self, refused: Access | None) -> tuple[Access, dict[str, str]]:
         """Access with its headers; reloaded if it was rejected, at a limited rate."""
@@ -208,6 +214,14 @@ class Connection:
                 response.close()
                 raise LateError(f"it took more than {self.timeouts.whole:g} s")
         return b"".join(chunks)
+
+
+def _with_login(error: ClusterError, login: Login) -> ClusterError:
+    """A refusal of the bot's credentials says which these are."""
+    if error.status != HTTPStatus.UNAUTHORIZED:
+        return error
+    hint = f"The cluster does not accept {login.means}; `quartermaster doctor` says what to do."
+    return ClusterError(error.message, hint, status=error.status, reason=error.reason)
 
 
 def _wait_longer(response: urllib3.HTTPResponse, seconds: float) -> None:

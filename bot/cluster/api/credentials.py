@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 
 from bot.cluster.api.answers import sentence
+from bot.cluster.api.logins.kubeconfig import fill_from_kubeconfig
+from bot.cluster.api.logins.login import CREDENTIALS, Login
 from bot.errors import ClusterError
 
 POOL_SIZE = 32
@@ -20,6 +22,7 @@ class Access:
 
     configuration: Any
     pool: Any
+    login: Login
 
     @property
     def host(self) -> str:
@@ -49,28 +52,29 @@ def prepare() -> None:
     import kubernetes  # noqa: F401, PLC0415 - as below
 
 
-def open_access(fill: Callable[[Any], None]) -> Access:
-    """Access by a client Configuration that `fill` completes."""
+def open_access(fill: Callable[[Any], Login | None]) -> Access:
+    """Access by a client Configuration that `fill` completes, and by the login it returns."""
     # Importing the client takes a tenth of a second: only who talks to a cluster pays.
     import kubernetes  # noqa: PLC0415 - see above
 
     configuration = kubernetes.client.Configuration(connection_pool_maxsize=POOL_SIZE)
     configuration.keep_alive = True
-    fill(configuration)
+    login = fill(configuration) or Login("credentials of its own")
     transport = kubernetes.client.rest.RESTClientObject(configuration)
-    return Access(configuration, transport.pool_manager)
+    return Access(configuration, transport.pool_manager, login)
 
 
-def _fill(kubeconfig: str | None, context: str | None, configuration: Any) -> None:
+def _fill(kubeconfig: str | None, context: str | None, configuration: Any) -> Login:
     import kubernetes  # noqa: PLC0415 - as above
 
     config: Any = kubernetes.config
     try:
-        config.load_kube_config(kubeconfig, context, configuration, persist_config=False)
+        return fill_from_kubeconfig(kubeconfig, context, configuration)
     except config.ConfigException:
         if kubeconfig or context:
             raise
         config.load_incluster_config(configuration)
+        return Login("the token of the pod's service account")
 
 
 @contextmanager
@@ -83,5 +87,5 @@ def _failing(what: str) -> Iterator[None]:
         raise ClusterError(
             sentence(what, str(error)),
             "Set a kubeconfig under clusters in quartermaster.yaml, or run the bot in the cluster.",
-            reason="Credentials",
+            reason=CREDENTIALS,
         ) from error

@@ -162,7 +162,8 @@ def test_refusals_are_cut_and_hide_secrets(server: ApiServer, connection: Connec
     )
     assert len(error.message) == 300
     assert error.hint == (
-        "The cluster does not accept the bot's credentials; `quartermaster doctor` shows which."
+        "The cluster does not accept the token of user me in the kubeconfig;"
+        " `quartermaster doctor` says what to do."
     )
 
 
