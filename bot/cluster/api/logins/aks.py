@@ -63,9 +63,10 @@ _VARIABLES = {
     "AZURE_AUTHORITY_HOST": "authority",
     "AZURE_FEDERATED_TOKEN_FILE": "token_file",
 }
+# kubeconfigs name the public cloud everywhere; there AZURE_AUTHORITY_HOST decides, as in kubelogin.
 _AUTHORITIES = {
     "": "",
-    "azurepubliccloud": "login.microsoftonline.com",
+    "azurepubliccloud": "",
     "azurechinacloud": "login.chinacloudapi.cn",
     "azureusgovernment": "login.microsoftonline.us",
     "azureusgovernmentcloud": "login.microsoftonline.us",
@@ -191,7 +192,8 @@ class EntraTokens:
         except (AzureError, OSError, ValueError) as error:
             what = f"Logging in to AKS by {self._asked.identity}"
             said = _SAID.search(str(error))
-            words = said.group() if said else str(error).partition("\n")[0]
+            # It may stand in quotation marks of the library.
+            words = said.group().removesuffix("'") if said else str(error).partition("\n")[0]
             raise ClusterError(
                 sentence(what, words), _hint(self._asked), reason=CREDENTIALS
             ) from error
@@ -254,8 +256,8 @@ def _service_principal(asked: AksCommand, entra: Mapping[str, Any]) -> "TokenCre
 def _hint(asked: AksCommand) -> str:
     if asked.login == "spn":
         return (
-            "Check --tenant-id, --client-id and --client-secret or --client-certificate in the"
-            " kubeconfig. A new secret: az ad app credential reset --id CLIENT_ID."
+            "Check tenant, client and its secret or certificate in the kubeconfig. For new ones, run"
+            " az ad app credential reset --id CLIENT_ID."
         )
     if asked.login == "msi":
         return (

@@ -154,6 +154,6 @@ class Program:
         return shutil.which(self.name, path=self._environment.get("PATH"))
 
     def _error(self, said: str) -> ClusterError:
-        what = f"The program {self.name} of the kubeconfig returned no credentials"
+        what = f"The program {self.name} of the kubeconfig did not log the bot in"
         hint = f"Run it where the bot runs, and mend what {self.name} reports."
         return ClusterError(sentence(what, said), hint, reason=CREDENTIALS)
