@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bot.app import version
 from bot.cluster.api.connection import Connection
+from bot.cluster.checking import identity_finding, subject_of
 from bot.cluster.cluster import Cluster
 from bot.config import ConfigurationFile, Datasets, Secrets, Settings, Team
 from bot.config.environment import read_secrets
@@ -247,6 +248,10 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
         remedy = f"Use a wildcard, with its DNS record and certificate: *.{at.ingress.host}"
         yield Finding(f"{about} sessions", "warning", says, remedy)
     cluster = Cluster(name, Connection.to(at.kubeconfig, at.context), "doctor")
+    known = identity_finding(cluster, f"{about} identity")
+    yield known
+    if known.failed:
+        return
     yield _skew(cluster, about)
     teams = {key: team for key, team in settings.teams.items() if name in team.reach}
     engine = ENGINES[at.engine]
@@ -301,9 +306,11 @@ def _rights(cluster: Cluster, about: str, needed: Sequence[tuple[Right, str | No
     """Whether the bot may do what it does, in the whole cluster and in the teams' namespaces."""
     missing = [_spelled(right, place) for right, place in needed if not _may(cluster, right, place)]
     if missing:
+        subject = subject_of(cluster)
+        values = f" with the value {subject}" if subject else ""
         remedy = (
-            "Upgrade the Helm release, or apply deploy/kubernetes; each team's namespace needs its"
-            " own RoleBinding."
+            f"Upgrade the Helm release{values}, or apply deploy/kubernetes; each team's namespace"
+            " needs its own RoleBinding."
         )
         return Finding(f"{about} rights", "failed", f"missing: {', '.join(missing)}", remedy)
     return Finding(f"{about} rights", "ok", f"all {len(needed)} are granted")

@@ -14,6 +14,7 @@ from bot.cluster.api.answers import decode, decode_page
 from bot.cluster.api.client import Client
 from bot.cluster.api.connection import Connection, Request
 from bot.cluster.api.following import Following, Listener
+from bot.cluster.api.logins.login import Login
 from bot.cluster.api.watch import Pace, WatchState
 from bot.cluster.resources import VISIBILITY, Resource
 from bot.cluster.types.objects import ObjectPart
@@ -24,6 +25,7 @@ from bot.threads import EssentialThread
 PENDING_PAGE = 1000
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+SUBJECT_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 # What is watched in every cluster, and the label selector that chooses from it. Quota engines watch
 # more.
@@ -56,6 +58,25 @@ class Review(ObjectPart, frozen=True, kw_only=True):
     """The answer to a SelfSubjectAccessReview."""
 
     status: Verdict = Verdict()
+
+
+class UserInfo(ObjectPart, frozen=True, kw_only=True):
+    """A user, as the API server knows it."""
+
+    username: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class Subject(ObjectPart, frozen=True, kw_only=True):
+    """The status of a SelfSubjectReview."""
+
+    user_info: UserInfo = UserInfo()
+
+
+class SubjectReview(ObjectPart, frozen=True, kw_only=True):
+    """The answer to a SelfSubjectReview."""
+
+    status: Subject = Subject()
 
 
 class Cluster(Client):
@@ -142,6 +163,18 @@ class Cluster(Client):
         }
         request = Request(doing, "POST", REVIEWS, body=msgspec.json.encode(body))
         return decode(self._send(request).body, Review, doing).status.allowed
+
+    @property
+    def login(self) -> Login:
+        """How the bot logs in; ClusterError if its credentials cannot be loaded."""
+        return self._connection.login()
+
+    def whoami(self) -> UserInfo:
+        """Who the bot is to the API server; ClusterError with status 401 if it is not accepted."""
+        doing = f"Asking cluster {self.name} who the bot is"
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        request = Request(doing, "POST", SUBJECT_REVIEWS, body=msgspec.json.encode(body))
+        return decode(self._send(request).body, SubjectReview, doing).status.user_info
 
     def pending_workloads(self, cluster_queue: str) -> builtins.list[PendingWorkload]:
         """What waits in a ClusterQueue, in order; "NotFound" where Kueue does not serve it."""

@@ -120,7 +120,7 @@ def test_the_doctor_finds_a_healthy_installation(
         database.transaction(lambda session: session.add_all(chosen))
     code, out, error = terminal.run("doctor")
     assert (code, error) == (0, ""), out
-    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 13
+    assert [line.split()[0] for line in out.splitlines()] == ["ok"] * 14
     assert "cluster default kinds: runs can be Jobs; it does not serve MPIJobs, " in out
     assert "channel C0DAILY (digest of GPUs, set in Slack): the bot is in #gpu-daily" in out
 

@@ -192,6 +192,19 @@ def review_rules(access: Access, user: User, body: Object) -> Object:
     return _review("SelfSubjectRulesReview", spec, status)
 
 
+def review_subject(user: User) -> Object:
+    """The answer to a SelfSubjectReview; the anonymous may not ask, as on a real server."""
+    if user == ANONYMOUS:
+        raise _refusal(user, Attributes("create", "authentication.k8s.io", "selfsubjectreviews"))
+    known = {"username": user.name, "groups": list(user.groups)}
+    return {
+        "kind": "SelfSubjectReview",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"creationTimestamp": None},
+        "status": {"userInfo": known},
+    }
+
+
 def _review(kind: str, spec: Object, status: dict[str, Any]) -> Object:
     return {
         "kind": kind,

@@ -104,6 +104,15 @@ def test_rules_review_lists_the_rules(served: Served) -> None:
     assert status == {"resourceRules": [READS], "nonResourceRules": [], "incomplete": False}
 
 
+def test_subject_review_names_the_asker(served: Served) -> None:
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    with served.client("reader") as reader:
+        admit_reader(served)
+        known = reader.post(path, json={}).json()["status"]["userInfo"]
+    name = "system:serviceaccount:quartermaster:reader"
+    assert known == {"username": name, "groups": ["system:authenticated"]}
+
+
 def test_right_can_be_taken_from_the_bot(served: Served) -> None:
     served.cluster.forbid("create", "configmaps")
     assert served.bot.post(MAPS, json=config_map("settings")).status_code == 403

@@ -193,7 +193,7 @@ class EntraTokens:
             what = f"Logging in to AKS by {self._asked.identity}"
             said = _SAID.search(str(error))
             # It may stand in quotation marks of the library.
-            words = said.group().removesuffix("'") if said else str(error).partition("\n")[0]
+            words = said.group().removesuffix(".'") if said else str(error).partition("\n")[0]
             raise ClusterError(
                 sentence(what, words), _hint(self._asked), reason=CREDENTIALS
             ) from error
@@ -256,8 +256,8 @@ def _service_principal(asked: AksCommand, entra: Mapping[str, Any]) -> "TokenCre
 def _hint(asked: AksCommand) -> str:
     if asked.login == "spn":
         return (
-            "Check tenant, client and its secret or certificate in the kubeconfig. For new ones, run"
-            " az ad app credential reset --id CLIENT_ID."
+            "Check tenant, client and its secret or certificate in the kubeconfig. For new ones,"
+            " run az ad app credential reset --id CLIENT_ID."
         )
     if asked.login == "msi":
         return (

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PREFIX, HEADER = "k8s-aws-v1.", "x-k8s-aws-id"
 PRESIGNED_SECONDS = 60
 ENDS_SECONDS = 14 * 60
+EKS_GROUP = "quartermaster"
 # botocore renews temporary keys when they have 10 minutes left, so a token is never older than its
 # keys. A cluster asks STS about each new token, so it is not signed for each request.
 _RENEW_SECONDS = 10 * 60
@@ -91,7 +92,7 @@ def eks_login(command: Command) -> Login | None:
         RenewedToken(signer.token),
         signer.principal,
         f"aws eks create-access-entry --cluster-name {asked.cluster}{region}"
-        " --principal-arn PRINCIPAL --kubernetes-groups quartermaster",
+        f" --principal-arn PRINCIPAL --kubernetes-groups {EKS_GROUP}",
     )
 
 

@@ -49,7 +49,7 @@ def _login(merged: Any, context: str | None) -> Login:
     users = merged["users"] if merged.safe_get("users") else None
     node = users.get_with_name(name, safe=True) if name and users is not None else None
     if node is None:
-        return Login("no credentials")
+        return Login("requests without credentials")
     user = node["user"]
     said: dict[str, Any] = user.value
     if "auth-provider" in said:
@@ -59,8 +59,11 @@ def _login(merged: Any, context: str | None) -> Login:
     if "exec" in said:
         cluster = merged["clusters"].get_with_name(chosen["cluster"])["cluster"]
         return _of_command(user, cluster)
-    kind = "certificate" if "client-certificate" in str(list(said)) else "credentials"
-    return Login(f"the {kind} of user {name} in the kubeconfig")
+    if any(key.startswith("client-certificate") for key in said):
+        return Login(f"the certificate of user {name} in the kubeconfig")
+    if said.get("username"):
+        return Login(f"the password of user {name} in the kubeconfig")
+    return Login("requests without credentials")
 
 
 def _of_provider(said: dict[str, Any]) -> Login:

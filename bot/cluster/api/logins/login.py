@@ -75,5 +75,8 @@ class Login:
     principal: Callable[[], str] | None = field(default=None, repr=False)
     """Asks the cloud who the bot is there, as the cluster's own settings name it."""
 
-    remedy: str = ""
+    remedy: str = (
+        "Put the token of the bot's service account in that cluster into the kubeconfig: see"
+        " Several clusters in deploy/README.md."
+    )
     """What to do if the cluster does not accept it; PRINCIPAL stands for the principal."""
