@@ -37,7 +37,7 @@ def subject_of(cluster: Cluster) -> str:
         return ""
     if not user.username or user.username.startswith(_SERVICE_ACCOUNT):
         return ""
-    # The name of an IAM role's user ends with its session, so rights go to its access entry's group.
+    # An IAM role's user is named after its session, so rights go to the group of its access entry.
     if user.username.startswith("arn:"):
         return f"subjects: [{{kind: Group, name: {EKS_GROUP}}}]"
     return f"subjects: [{{kind: User, name: {user.username}}}]"

@@ -47,6 +47,10 @@ _ALERTS = {"alerts": {"enabled": True, "labels": {"release": "prometheus"}}}
 _STORE = {"name": "vault", "kind": "SecretStore"}
 _KEYS = {"slack_bot_token": {"key": "quartermaster", "property": "bot"}}
 _EGRESS = [{"ports": [{"protocol": "TCP", "port": 443}]}]
+SUBJECTS = [
+    {"kind": "User", "name": "01234567-89ab-cdef-0123-456789abcdef"},
+    {"kind": "Group", "name": "quartermaster"},
+]
 _LAB = config(
     clusters={"default": {}, "lab": {"kubeconfig": "/etc/lab", "engine": "kai"}},
     teams={"team-b": {**_TEAM, "channels": ["C012TEAMB"], "namespace": "b", "cluster": "lab"}},
@@ -85,6 +89,9 @@ SETS: Mapping[str, dict[str, Any]] = {
     ),
     "egress": with_minimal({"networkPolicy": {"egress": _EGRESS}}),
     "further-cluster": with_minimal(_LAB, {"cluster": "lab", "rightsOnly": True}),
+    "further-cluster-by-identity": with_minimal(
+        _LAB, {"cluster": "lab", "rightsOnly": True, "subjects": SUBJECTS}
+    ),
     "extra": with_minimal(
         {
             "image": {"repository": "ghcr.io/acme/qm", "digest": f"sha256:{'0' * 64}"},

@@ -33,6 +33,7 @@ BOUND: dict[str, set[Bound]] = {
     "anf-read": {("netapp", "-records")},
     # Its only team is another one.
     "further-cluster": {("", "-kai"), ("b", "-team"), ("team-a", "-team")},
+    "further-cluster-by-identity": {("", "-kai"), ("b", "-team"), ("team-a", "-team")},
 }
 _IN_PLACE = ("trident.netapp.io", "tridentactionsnapshotrestores")
 _SNAPSHOTS = ("snapshot.storage.k8s.io", "volumesnapshots")
@@ -78,10 +79,31 @@ def test_roles_are_bound_where_features_need_them(helm: Helm, name: str) -> None
 @pytest.mark.parametrize("name", SETS)
 def test_subjects_are_the_bots_own_account(helm: Helm, name: str) -> None:
     account = SETS[name].get("serviceAccount", {}).get("name", "quartermaster")
-    subjects = [each for o in helm.objects(SETS[name]) for each in o.get("subjects", ())]
     own = {"kind": "ServiceAccount", "name": account, "namespace": "quartermaster"}
-    assert all(each == own for each in subjects)
-    assert subjects
+    group = "rbac.authorization.k8s.io"
+    named = [{**each, "apiGroup": group} for each in SETS[name].get("subjects", ())]
+    bindings = [o["subjects"] for o in helm.objects(SETS[name]) if "subjects" in o]
+    assert all(each == [own, *named] for each in bindings)
+    assert bindings
+
+
+def test_confinement_holds_for_all_who_have_the_rights(helm: Helm) -> None:
+    account = "request.userInfo.username == 'system:serviceaccount:quartermaster:quartermaster'"
+    for name, more in (
+        ("further-cluster", ""),
+        (
+            "further-cluster-by-identity",
+            " || request.userInfo.username == '01234567-89ab-cdef-0123-456789abcdef'"
+            " || 'quartermaster' in request.userInfo.groups",
+        ),
+    ):
+        conditions = [
+            each["expression"]
+            for o in helm.objects(SETS[name])
+            if o["kind"] == "ValidatingAdmissionPolicy"
+            for each in o["spec"]["matchConditions"]
+        ]
+        assert conditions == [account + more] * 2
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -72,7 +72,7 @@ class ClusterSettings(Section):
     """A Kubernetes cluster; `kubeconfig` defaults to KUBECONFIG or the pod's service account."""
 
     kubeconfig: str | None = None
-    """The path of a kubeconfig file."""
+    """The path of a kubeconfig file. Those of AKS and EKS need no further program."""
 
     context: str | None = None
     """The context in that file; without it, the current context."""

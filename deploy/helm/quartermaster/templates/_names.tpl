@@ -24,6 +24,16 @@ subjects:
   - kind: ServiceAccount
     name: {{ include "quartermaster.account" . }}
     namespace: {{ .Release.Namespace }}
+{{- range .Values.subjects }}
+  - kind: {{ .kind }}
+    name: {{ .name | quote }}
+    apiGroup: rbac.authorization.k8s.io
+{{- end }}
+{{- end }}
+
+{{- define "quartermaster.isTheBot" -}}
+request.userInfo.username == 'system:serviceaccount:{{ .Release.Namespace }}:{{ include "quartermaster.account" . }}'
+{{- range .Values.subjects }} || {{ if eq .kind "Group" }}'{{ .name }}' in request.userInfo.groups{{ else }}request.userInfo.username == '{{ .name }}'{{ end }}{{ end }}
 {{- end }}
 
 {{- define "quartermaster.image" -}}
