@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-azure chart test-chart postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-azure chart test-chart test-release scan sbom postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -101,6 +101,19 @@ chart: $(READY) ## render deploy/kubernetes from the Helm chart; builds Helm onc
 test-chart: $(READY) prometheus ## lint, render and test the Helm chart; builds Helm once (slow)
 	@sh scripts/helm.sh $(PYTHON)
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),tests/deploy -k chart)
+
+scan: $(READY) ## look up known vulnerabilities of the lock in OSV's database
+	@sh scripts/scan.sh
+
+sbom: $(READY) ## write dist/quartermaster.cdx.json, the components of the image in CycloneDX
+	@mkdir -p dist
+	@.venv-tools/bin/uv export --quiet --frozen --no-dev --format cyclonedx1.5 --output-file dist/quartermaster.cdx.json
+
+test-release: $(READY) ## rehearse a release on a registry of its own; builds registry and cosign once (slow); needs root
+	@sh scripts/helm.sh $(PYTHON)
+	@sh scripts/nodes.sh $(PYTHON)
+	@$(PYTHON) -m tests.release.programs
+	@$(PYTHON) -m pytest tests/release $(PYTEST_ARGS)
 
 migration: $(READY) ## write a migration for changed tables: make migration MESSAGE="add x to y"
 	@$(PYTHON) scripts/new_migration.py "$(MESSAGE)"

@@ -30,7 +30,7 @@ _SOURCES = (
     "jobs",
 )
 _KIND, _STORE, _ARCHIVE = "bot-image", "store", "quartermaster.tar"
-_BASE_NAME, _STAGE_NAME = "localhost/python:3.11", "localhost/quartermaster-build:1"
+BASE_NAME, _STAGE_NAME = "localhost/python:3.11", "localhost/quartermaster-build:1"
 _KEPT = 2
 
 
@@ -39,6 +39,12 @@ def kept() -> Path | None:
     nodes = building.kept()
     path = _place(nodes) / _ARCHIVE if nodes is not None else None
     return path if path is not None and path.exists() else None
+
+
+def store() -> tuple[str, ...]:
+    """The buildah command with the store of these images, the base among them."""
+    place = kept_things.keeping_place(_KIND).parent / _STORE
+    return ("buildah", "--root", str(place / "root"), "--runroot", str(place / "run"))
 
 
 def built() -> Path:
@@ -70,23 +76,22 @@ def _plain(nodes: Nodes) -> Path:
 
 def _build(folder: Path, *, plain: Path) -> None:
     """Builds with a store of its own, whose layers make the next build a short one."""
-    place = folder.parent / _STORE
-    store = ("buildah", "--root", str(place / "root"), "--runroot", str(place / "run"))
+    stored = store()
     flags = ("build", "--format=docker", "--isolation=chroot", "--layers", "--pull=never")
     base = folder / "base"
     shutil.copytree(_BASE, base)
     shutil.copy(ssl.get_default_verify_paths().cafile or "", base / "trusted.crt")
     # Of a build that was killed a container is left, which keeps its image from being pruned.
-    building.run(*store, "rm", "--all")
-    building.run(*store, "pull", f"docker-archive:{plain}")
-    building.run(*store, *flags, "-t", _BASE_NAME, str(base))
+    building.run(*stored, "rm", "--all")
+    building.run(*stored, "pull", f"docker-archive:{plain}")
+    building.run(*stored, *flags, "-t", BASE_NAME, str(base))
     shutil.rmtree(base)
-    args = ("--build-arg", f"BASE={_BASE_NAME}")
+    args = ("--build-arg", f"BASE={BASE_NAME}")
     # The stage that builds has a name of its own, or pruning would remove its layers.
-    building.run(*store, *flags, *args, "--target", "build", "-t", _STAGE_NAME, str(_ROOT))
-    building.run(*store, *flags, *args, "-t", NAME, str(_ROOT))
-    building.run(*store, "push", NAME, f"docker-archive:{folder / _ARCHIVE}:{NAME}")
-    building.run(*store, "rmi", "--prune")
+    building.run(*stored, *flags, *args, "--target", "build", "-t", _STAGE_NAME, str(_ROOT))
+    building.run(*stored, *flags, *args, "-t", NAME, str(_ROOT))
+    building.run(*stored, "push", NAME, f"docker-archive:{folder / _ARCHIVE}:{NAME}")
+    building.run(*stored, "rmi", "--prune")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def serving(tls: ssl.SSLContext | None = None) -> Iterator[ApiServer]:
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
-        do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
+        do_GET = do_HEAD = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's names
 
         @override
         def log_message(self, format: str, *args: object) -> None:
