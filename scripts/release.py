@@ -261,7 +261,7 @@ def _sign(reference: str, options: Options) -> None:
 
 
 def _signing(options: Options) -> list[str]:
-    """With a key, or without one by the identity of the person or workflow that runs this (keyless)."""
+    """With a key, or keyless: by the identity of the person or workflow that runs this."""
     asked = ["--yes"]
     if options.key is not None:
         # A key needs no entry in the public log of Sigstore, which would name a private registry.

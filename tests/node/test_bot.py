@@ -17,7 +17,7 @@ from tests.node.storage import CLASS
 from tests.node.test_kinds import PLAIN, WRITES
 
 # What `doctor` asks.
-_ASKED = {"create selfsubjectaccessreviews"}
+_ASKED = {"create selfsubjectaccessreviews", "create selfsubjectreviews"}
 
 
 @pytest.fixture(scope="session")
