@@ -35,6 +35,7 @@ _INDEXES = (
     "application/vnd.docker.distribution.manifest.v2+json",
 )
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_WITHOUT_LOG = ROOT / "scripts" / "signing-without-log.json"
 _UNKNOWN = "sha256:DIGEST"  # in dry runs
 _TIMEOUT_SECONDS = 30
 _OF_SETUP = ROOT / ".venv-tools" / "bin" / "uv"
@@ -265,7 +266,7 @@ def _signing(options: Options) -> list[str]:
     asked = ["--yes"]
     if options.key is not None:
         # A key needs no entry in the public log of Sigstore, which would name a private registry.
-        asked += ["--key", options.key, "--use-signing-config=false", "--tlog-upload=false"]
+        asked += ["--key", options.key, "--signing-config", str(_WITHOUT_LOG)]
     if options.is_plain_http:
         asked += ["--allow-http-registry"]
     return asked
@@ -280,7 +281,15 @@ def _chart(version: str, image: str, options: Options) -> str:
         values = copy / "values.yaml"
         text = values.read_text("utf-8")
         values.write_text(with_image(text, repository, digest), "utf-8")
-        _run(options, "helm", "lint", "--quiet", "--set", "config.workspace=T012ABCDEF", str(copy))
+        _run(
+            options,
+            "helm",
+            "lint",
+            "--quiet",
+            "--values",
+            str(CHART.parent / "plain.yaml"),
+            str(copy),
+        )
         _run(options, "helm", "package", str(copy), "--destination", str(options.out))
     package = options.out / f"quartermaster-{version}.tgz"
     plain = ["--plain-http"] if options.is_plain_http else []

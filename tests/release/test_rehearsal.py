@@ -16,9 +16,9 @@ from tests.bot.cluster.api.api_server import Asked, Wire, serving
 from tests.deploy.helm_program import kept as kept_helm
 from tests.node import bot_image
 from tests.release import programs
-from tests.release.checkout import Checkout, checked_out
+from tests.release.checkout import Checkout, checked_out, push_manifest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.timeout(1200)  # an image is built
 _SECONDS = 900
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -120,6 +120,23 @@ def fetched(rehearsed: Rehearsed, reference: str, what: str) -> Any:
     accepted = f"{_INDEX}, {_LIST}, application/vnd.docker.distribution.manifest.v2+json"
     with urlopen(Request(address, headers={"Accept": accepted})) as answer:
         return json.load(answer)
+
+
+def test_a_base_is_pinned_by_its_registry(tmp_path: Path) -> None:
+    checkout = checked_out(tmp_path / "checkout", dict(os.environ))  # noqa: TID251  # of a child
+    dry = ("--dry-run", "--image", "example.com/qm", "--chart", "example.com/charts")
+    with programs.registry(tmp_path) as address:
+        digest = push_manifest(address, "python", "3.14")
+        base = f"{address}/python:3.14"
+        code, said = checkout.release(*dry, "--plain-http", "--base", base)
+        gone, told = checkout.release(*dry, "--plain-http", "--base", f"{base}-gone")
+    assert code == 0, said
+    assert f"--build-arg BASE={base}@{digest} " in said
+    assert gone == 1
+    assert told.endswith(
+        f"release: The digest of {base}-gone cannot be read (HTTP Error 404: Not Found). Name a"
+        " mirror with --base, or the digest itself: --base NAME@sha256:...\n"
+    )
 
 
 def test_the_index_names_the_platform_and_base(rehearsed: Rehearsed) -> None:
