@@ -93,8 +93,10 @@ def test_confinement_holds_for_all_who_have_the_rights(helm: Helm) -> None:
         ("further-cluster", ""),
         (
             "further-cluster-by-identity",
-            " || request.userInfo.username == '01234567-89ab-cdef-0123-456789abcdef'"
-            " || 'quartermaster' in request.userInfo.groups",
+            (
+                " || request.userInfo.username == '01234567-89ab-cdef-0123-456789abcdef'"
+                " || 'quartermaster' in request.userInfo.groups"
+            ),
         ),
     ):
         conditions = [

@@ -6,10 +6,12 @@
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.cluster.building import BuildError, go, keeping_place, made_once
 
 _SOURCES = Path(__file__).parent
 _NAMES = ("registry", "cosign")
+_SECONDS = 60.0
 _LISTENING = re.compile(r"listening on (127\.0\.0\.1:\d+)")
 
 
@@ -47,28 +50,26 @@ def registry(folder: Path) -> Iterator[str]:
         f"storage: {{filesystem: {{rootdirectory: {folder / 'registry'}}}}}\n"
         "http: {addr: '127.0.0.1:0'}\n"
     )
-    process = subprocess.Popen(
-        [program, "serve", str(config)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    with process:
+    log = folder / "registry.log"
+    with (
+        log.open("wb") as told,
+        subprocess.Popen([program, "serve", str(config)], stdout=told, stderr=told) as process,
+    ):
         try:
-            yield _address(process)
+            yield _address(process, log)
         finally:
             process.kill()
 
 
-def _address(process: "subprocess.Popen[str]") -> str:
-    said = []
-    assert process.stderr is not None
-    for line in process.stderr:
-        said.append(line)
-        found = _LISTENING.search(line)
+def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """Where it listens, once it says so."""
+    pause, deadline = Event(), time.monotonic() + _SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        found = _LISTENING.search(log.read_text())
         if found:
             return found.group(1)
-    raise AssertionError("".join(said))
+        pause.wait(0.05)
+    raise AssertionError(log.read_text())
 
 
 if __name__ == "__main__":

@@ -75,6 +75,8 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         assert code == 0, said[-5000:]
         released = json.loads((checkout.folder / "dist" / "release.json").read_text())
         yield Rehearsed(checkout, address, folder, said, released)
+    for command in (("rm", "--all"), ("rmi", "--all", "--force")):  # a gigabyte
+        _attempt(environment, folder, "buildah", *command)
 
 
 def _environment(folder: Path) -> dict[str, str]:
