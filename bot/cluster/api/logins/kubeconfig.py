@@ -24,7 +24,12 @@ def fill_from_kubeconfig(path: str | None, context: str | None, configuration: A
     merged = client.KubeConfigMerger(path or client.KUBE_CONFIG_DEFAULT_LOCATION).config
     if merged is None:
         raise kubernetes.config.ConfigException("Invalid kube-config file. No configuration found.")
-    login = _login(merged, context)
+    try:
+        login = _login(merged, context)
+    except (AttributeError, KeyError, TypeError) as error:  # of a section with another shape
+        raise kubernetes.config.ConfigException(
+            f"the user's section in the kubeconfig cannot be read ({error})"
+        ) from error
     loader = client.KubeConfigLoader(merged, context, config_base_path=None)
     loader.load_and_set(configuration)
     if login.token is not None:

@@ -126,6 +126,26 @@ def test_failures_of_a_program_are_said(tmp_path: Path, script: str, said: str) 
     assert error.hint == "Run it where the bot runs, and mend what ./tokens reports."
 
 
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"exec": "aws eks get-token"},
+        {"exec": {"apiVersion": VERSION, "command": "aws", "env": [{"value": "ml"}]}},
+        {"exec": {"apiVersion": VERSION, "command": "aws", "args": 3}},
+        {"exec": {"command": "aws"}},
+        {"auth-provider": "azure"},
+        {"auth-provider": {"name": "azure", "config": ["client-id"]}},
+        {"auth-provider": {"name": "ldap"}},
+    ],
+)
+def test_misshapen_users_of_kubeconfigs_are_said(tmp_path: Path, user: dict[str, object]) -> None:
+    error = failure(tmp_path, user)
+    assert error.message.startswith(
+        f"Cannot load credentials of the cluster from {tmp_path / 'config'}: "
+    )
+    assert error.reason == "Credentials"
+
+
 def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
     from kubernetes.config.kube_config import ConfigNode  # noqa: PLC0415 - only here
 
