@@ -20,6 +20,7 @@ from tests.release.checkout import Checkout, checked_out, push_manifest
 
 pytestmark = pytest.mark.timeout(1200)  # an image is built
 _SECONDS = 900
+_OF_SETUP = Path(__file__).parents[2] / ".venv-tools" / "bin"  # where `make setup` puts uv
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 _STORAGE = '[storage]\ndriver = "overlay"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n'
@@ -87,7 +88,7 @@ def _environment(folder: Path) -> dict[str, str]:
     storage.write_text(_STORAGE.format(folder=folder / "storage"))
     own = dict(os.environ)  # noqa: TID251  # of a child: PATH, proxies and mirrors
     return own | {
-        "PATH": f"{cosign.parent}:{helm.parent}:{own['PATH']}",
+        "PATH": f"{cosign.parent}:{helm.parent}:{_OF_SETUP}:{own['PATH']}",
         "HOME": str(folder),
         "COSIGN_PASSWORD": "",
         "CONTAINERS_STORAGE_CONF": str(storage),
