@@ -8,8 +8,9 @@ _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc
 
 
 def make_authority(folder: Path, name: str) -> None:
-    """Writes NAME.crt and NAME.key of an authority."""
-    _openssl(folder, "req", "-x509", *_new(name), "-subj", f"/CN={name}", "-days", _DAYS)
+    """Writes NAME.crt and NAME.key of an authority, strict enough for Python 3.13 and later."""
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    _openssl(folder, "req", "-x509", *_new(name), "-subj", f"/CN={name}", "-days", _DAYS, *usage)
 
 
 def make_certificate(folder: Path, name: str, authority: str, *extensions: str) -> None:

@@ -39,7 +39,17 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
         pytest.skip("openssl is not installed")
     key, cert = tmp_path / "tls.key", tmp_path / "tls.crt"
     what = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x"
-    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    # Python 3.13 and later want to be told that it may sign itself.
+    usage = ["-addext", "keyUsage=critical,keyCertSign,digitalSignature"]
+    names = [
+        *usage,
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        str(key),
+        "-out",
+        str(cert),
+    ]
     subprocess.run(["openssl", *what.split(), *names], check=True, capture_output=True)  # noqa: S607 - a test's own certificate
     return key, cert
 
