@@ -9,6 +9,7 @@ from pathlib import Path
 from bot import DISTRIBUTION
 from bot.approvals import ApprovalController, Approvals
 from bot.approvals.context import ReadAnew
+from bot.approvals.gauges import GAUGES as APPROVAL_GAUGES
 from bot.areas import Area, Foundations
 from bot.clock import Clock
 from bot.cluster.api.following import Following
@@ -19,6 +20,7 @@ from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database
 from bot.datasets.parts import DatasetsArea
+from bot.gauges import GaugeSource
 from bot.gpus.parts import GpusArea
 from bot.home.source import HomeSource
 from bot.people.access import Access
@@ -30,6 +32,7 @@ from bot.reconcile.wakeups import WatchHandler
 from bot.services import Services
 from bot.slack.grammar.registry import Registry
 from bot.slack.messages import Renderer
+from bot.slack.sending.gauges import GAUGES as MESSAGE_GAUGES
 from bot.snapshots.parts import SnapshotsArea
 from bot.status.service import StatusService
 from bot.training.kinds import WORKLOADS
@@ -126,6 +129,11 @@ class Application:
     def watch_handlers(self) -> Sequence[WatchHandler]:
         """The watch handlers: each returns the rows that a changed object concerns."""
         return [each for area in self.areas for each in area.watch_handlers()]
+
+    def gauges(self) -> Sequence[GaugeSource]:
+        """The metrics that are read from rows."""
+        areas = (each for area in self.areas for each in area.gauges())
+        return (MESSAGE_GAUGES, APPROVAL_GAUGES, *areas)
 
     def start_watching(self) -> None:
         """Begins to watch the clusters; returns at once."""

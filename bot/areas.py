@@ -9,6 +9,7 @@ from bot.clock import Clock
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.database import Database
+from bot.gauges import GaugeSource
 from bot.people.access import Access
 from bot.reconcile.controller import Controller
 from bot.reconcile.frame import ControllerContext
@@ -69,6 +70,10 @@ class Area:
 
     def own_schedules(self) -> Sequence[OwnSchedules]:
         """The schedules that people set, whose slots the timetable claims."""
+        return ()
+
+    def gauges(self) -> Sequence[GaugeSource]:
+        """The metrics that are read from its rows."""
         return ()
 
     def close(self) -> None:

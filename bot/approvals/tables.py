@@ -49,7 +49,7 @@ class Approval(SQLModel, table=True):
     team: str | None
     reason: str
     needed: int
-    phase: str = ApprovalPhase.ASKED
+    phase: str = Field(default=ApprovalPhase.ASKED, index=True)
     asked_at: datetime = Field(sa_type=Moment)
     expires_at: datetime = Field(sa_type=Moment)
     remind_at: datetime | None = Field(default=None, sa_type=Moment)

@@ -16,6 +16,7 @@ from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.shares.controller import ShareController, share_changes
 from bot.datasets.card import VersionRenderer
+from bot.datasets.gauges import cache_gauges
 from bot.datasets.leftovers.anf import AnfOrphans
 from bot.datasets.leftovers.controller import OrphanController
 from bot.datasets.leftovers.fsx import FsxOrphans
@@ -27,6 +28,7 @@ from bot.datasets.reads import DatasetReads
 from bot.datasets.service import DatasetService
 from bot.datasets.usage.service import UsageService
 from bot.datasets.versions.controller import VersionController, survey_changes
+from bot.gauges import GaugeSource
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
@@ -81,3 +83,7 @@ class DatasetsArea(Area):
             push_changes(clusters),
             UseWatchHandler(clusters),
         )
+
+    @override
+    def gauges(self) -> Sequence[GaugeSource]:
+        return (cache_gauges(self.on.settings, self.on.clusters),)

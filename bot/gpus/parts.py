@@ -7,10 +7,12 @@ from typing_extensions import override
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
 from bot.datasets.usage.service import UsageService
+from bot.gauges import GaugeSource
 from bot.gpus.digests.controller import DigestController, DigestRenderer
 from bot.gpus.digests.gathering import Gathering
 from bot.gpus.digests.service import DigestService
 from bot.gpus.digests.slots import DigestSlots
+from bot.gpus.gauges import gpu_gauges
 from bot.gpus.idle.controller import UseController
 from bot.gpus.samples.measuring import MeasureController
 from bot.gpus.samples.sampling import SampleController
@@ -62,3 +64,7 @@ class GpusArea(Area):
     @override
     def own_schedules(self) -> Sequence[OwnSchedules]:
         return (DigestSlots(self.on.settings, lambda channel: self.on.access.place(channel)[1]),)
+
+    @override
+    def gauges(self) -> Sequence[GaugeSource]:
+        return (gpu_gauges(self.on.settings, self.on.clusters.keys()),)

@@ -8,7 +8,9 @@ from typing_extensions import override
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
 from bot.database.database import Session
+from bot.gauges import GaugeSource
 from bot.quotas.engines.registry import Engines
+from bot.quotas.gauges import override_gauges
 from bot.quotas.managed.controller import QuotaController
 from bot.quotas.overrides.controller import OverrideController, Stopping
 from bot.quotas.renderer import OverrideRenderer
@@ -56,3 +58,7 @@ class QuotasArea(Area):
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
         return (QueueChanges(self.on.database).changes,)
+
+    @override
+    def gauges(self) -> Sequence[GaugeSource]:
+        return (override_gauges(self.on.settings, self._engines.get),)

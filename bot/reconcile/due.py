@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import (
     Index,
@@ -223,9 +223,27 @@ def earliest(session: Session, kinds: tuple[str, ...]) -> datetime | None:
 
 def lag(session: Session, now: datetime) -> dict[str, timedelta]:
     """How late the most overdue row of each kind is."""
-    rows = session.scalars(select(Due).where(col(Due.due_at) <= now).order_by(col(Due.due_at)))
-    late: dict[str, timedelta] = {}
-    for row in rows:
-        if row.due_at is not None:
-            late.setdefault(row.kind, now - row.due_at)
-    return late
+    return {kind: late.longest for kind, late in overdue(session, now, timedelta()).items()}
+
+
+class Overdue(NamedTuple):
+    """How late the most overdue row of a kind is, and how many are overdue for long."""
+
+    longest: timedelta
+    rows: int
+
+
+def overdue(session: Session, now: datetime, for_long: timedelta) -> dict[str, Overdue]:
+    """The overdue rows by kind; a kind without any is absent."""
+    is_long = col(Due.due_at) <= now - for_long
+    chosen = (
+        select(
+            col(Due.kind),
+            func.min(col(Due.due_at), type_=Moment()),
+            func.sum(case((is_long, 1), else_=0)),
+        )
+        .where(col(Due.due_at) <= now)
+        .group_by(col(Due.kind))
+    )
+    rows = session.connection().execute(chosen)
+    return {kind: Overdue(now - since, int(count)) for kind, since, count in rows}

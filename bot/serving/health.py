@@ -1,6 +1,7 @@
 """The health of the running bot: readiness with reasons, metrics, and whether it is quiet."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,7 +24,6 @@ from bot.threads import EssentialThread, troubles
 
 _OLDEST_VIEW_SECONDS = 600.0
 
-DUE_LAG = Gauge("quartermaster_due_lag_seconds", "Delay of the most overdue row", ["kind"])
 WATCH_AGE = Gauge(
     "quartermaster_watch_age_seconds",
     "Time since a watch last received data",
@@ -67,11 +67,9 @@ class Health:
         }
 
     def refresh_metrics(self) -> None:
-        """Updates the metrics that are not counted as events happen."""
-        late = self.database.read(lambda session: due.lag(session, self.clock.now()))
-        for kind in self.loop.kinds:
-            DUE_LAG.labels(kind).set(late[kind].total_seconds() if kind in late else 0.0)
-        self.sender.depth()  # counts as it looks
+        """Updates the metrics that are neither counted as events happen nor read from rows."""
+        with suppress(DatabaseError):  # metrics of rows say so
+            self.sender.depth()  # counts as it looks
         for name, cluster in self.clusters.items():
             for watch in cluster.watches():
                 if watch.served:

@@ -43,7 +43,7 @@ class Pages:
     troubles: Mapping[str, Condition] = field(default_factory=dict)
     pulse: Callable[[], Mapping[str, object]] | None = None
     slack: ASGIApp | None = None
-    refresh_metrics: Callable[[], None] = lambda: None
+    metrics: Callable[[], bytes] = generate_latest
     dead: Callable[[], Mapping[str, str]] = dict
     is_public: bool = False
     """Whether the address is public: then only alive and ready are shown, without details."""
@@ -77,8 +77,7 @@ def _details(pages: Pages) -> list[Route]:
     """What only operators see."""
 
     def metrics(_request: Request) -> Response:
-        pages.refresh_metrics()
-        return Response(generate_latest(), media_type=_METRICS)
+        return Response(pages.metrics(), media_type=_METRICS)
 
     routes = [Route("/metrics", metrics)]
     if (pulse := pages.pulse) is not None:

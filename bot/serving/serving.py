@@ -27,10 +27,12 @@ from bot.people.directory import (
     SharedChannels,
 )
 from bot.reconcile import due
+from bot.reconcile.gauges import due_gauges
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeups
 from bot.serving.health import Health
 from bot.serving.http import Pages, Server, application
+from bot.serving.metrics import RowMetrics
 from bot.serving.pulse import ClockFollower, pulse
 from bot.slack.client import SlackClient
 from bot.slack.filing import Filing
@@ -198,13 +200,19 @@ def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
     def beat() -> dict[str, object]:
         return pulse(bot.clock, health.is_quiet, health.next_due)
 
+    def metrics() -> bytes:
+        health.refresh_metrics()
+        return rows.text()
+
+    sources = (due_gauges(health.loop.kinds), *bot.gauges())
+    rows = RowMetrics(bot.database, bot.clock, sources)
     return Pages(
         ready=health.conditions(),
         dead=health.dead,
         troubles=health.troubles(),
         pulse=beat if bot.settings().playground else None,
         slack=transport.asgi,
-        refresh_metrics=health.refresh_metrics,
+        metrics=metrics,
     )
 
 

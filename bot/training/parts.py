@@ -7,6 +7,7 @@ from typing_extensions import override
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
 from bot.datasets.caches.service import CacheService
+from bot.gauges import GaugeSource
 from bot.quotas.engines.registry import Engines
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
@@ -16,6 +17,7 @@ from bot.training.external.removal import RemovalController
 from bot.training.follows.card import LogFollowRenderer
 from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
+from bot.training.gauges import run_gauges
 from bot.training.idle.runs import IdleRunService
 from bot.training.idle.service import IdlingService
 from bot.training.logs.reads import LogReads
@@ -86,3 +88,7 @@ class TrainingArea(Area):
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
         return (RunWatchHandler(self.on.clusters),)
+
+    @override
+    def gauges(self) -> Sequence[GaugeSource]:
+        return (run_gauges(self.on.settings),)

@@ -44,12 +44,15 @@ def test_readiness_names_the_part_that_is_not() -> None:
 
 
 def test_metrics_are_brought_up_to_date_first() -> None:
-    looked: list[str] = []
-    pages = Pages(ready={}, refresh_metrics=lambda: looked.append("looked"))
-    with served(pages) as url:
-        status, body = get(f"{url}/metrics")
-    assert (status, looked) == (200, ["looked"])
-    assert "# TYPE process_max_fds gauge" in body
+    looks = iter((b"quartermaster_runs 1.0\n", b"quartermaster_runs 2.0\n"))
+    with served(Pages(ready={}, metrics=lambda: next(looks))) as url:
+        assert get(f"{url}/metrics") == (200, "quartermaster_runs 1.0\n")
+        assert get(f"{url}/metrics") == (200, "quartermaster_runs 2.0\n")
+
+
+def test_metrics_of_the_process_are_shown() -> None:
+    with served(Pages(ready={})) as url:
+        assert "# TYPE process_max_fds gauge" in get(f"{url}/metrics")[1]
 
 
 def test_pages_outlive_a_database_that_is_away() -> None:
