@@ -18,7 +18,10 @@ _ADDRESS = re.compile(r"Listening on.*address=(?P<address>127\.0\.0\.1:\d+)")
 _EVERY = timedelta(minutes=1)
 _SCRAPING = """
 scrape_configs:
-  - {job_name: gpus, honor_labels: true, scrape_interval: 1s, static_configs: [{targets: ["%s"]}]}
+  - job_name: gpus
+    honor_labels: true
+    scrape_interval: 1s
+    static_configs: [{targets: ["%s"], labels: {%s}}]
 """
 
 
@@ -53,11 +56,17 @@ class Scraped:
 
 @contextmanager
 def prometheus(
-    folder: Path, scraped: Scraped, *options: str, tls: bool = False, exporter: str = ""
+    folder: Path,
+    scraped: Scraped,
+    *options: str,
+    tls: bool = False,
+    exporter: str = "",
+    labels: str = "",
 ) -> Iterator[str]:
     """The address of a server that knows what was scraped; skips where the program is absent.
 
     It goes on scraping the `exporter` (host and port) every second, whose labels it leaves alone.
+    `labels` (like `namespace: lab`) are those of what it scrapes.
     """
     server, tool = prometheus_program("prometheus"), prometheus_program("promtool")
     text, data = folder / "scraped.txt", folder / "data"
@@ -65,7 +74,7 @@ def prometheus(
     data.mkdir()
     made = ["tsdb", "create-blocks-from", "openmetrics", str(text), str(data)]
     subprocess.run([tool, *made], check=True, capture_output=True, timeout=60)
-    (folder / "prometheus.yml").write_text(_SCRAPING % exporter if exporter else "")
+    (folder / "prometheus.yml").write_text(_SCRAPING % (exporter, labels) if exporter else "")
     process = subprocess.Popen(
         [
             server,

@@ -1,7 +1,7 @@
 """Metrics of GPUs, from the latest sample: allocated, idle, quota, and gaps in the samples."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
@@ -9,10 +9,10 @@ from sqlmodel import Session, col
 
 from bot.config import Settings
 from bot.gauges import GaugeSource, GaugeSpec, Reading
-from bot.gpus.amounts import WHOLE, Amounts
+from bot.gpus.amounts import NOTHING, WHOLE, Amounts
 from bot.gpus.minutes import PER_HOUR, minute_of
 from bot.gpus.reports.ranking import idle
-from bot.gpus.samples.usage import Now, Who, grouped, latest, together
+from bot.gpus.samples.usage import Now, SeriesUsage, Who, grouped, latest, together
 from bot.gpus.tables import MINUTE, Sample
 
 _CLUSTER, _TEAM = ("cluster",), ("cluster", "team")
@@ -55,12 +55,13 @@ def gpu_gauges(settings: Callable[[], Settings], clusters: Collection[str]) -> G
 
     def read(session: Session, now: datetime) -> Iterator[Reading]:
         names = [name for name in clusters if name in settings().clusters]
+        teams = settings().teams.items()
         for name in names:
-            yield from _of_cluster(session, name, now)
+            here = [each for each, team in teams if name in team.reach]
+            yield from _of_cluster(session, latest(session, name), here, now)
         counts = Counter(
             (each.who.cluster, each.who.team) for each in idle(session, names, None, now)
         )
-        teams = settings().teams.items()
         places = {(at, name) for name, team in teams for at in team.reach if at in names}
         for place in sorted({*places, *counts}):
             yield _WORKLOADS.at(counts[place], *place)
@@ -69,36 +70,41 @@ def gpu_gauges(settings: Callable[[], Settings], clusters: Collection[str]) -> G
     return GaugeSource((*gauges, _AGE, _USE_AGE, _MISSING), read)
 
 
-def _of_cluster(session: Session, name: str, now: datetime) -> Iterator[Reading]:
-    found = latest(session, name)
+def _of_cluster(
+    session: Session, found: Now, teams: Sequence[str], now: datetime
+) -> Iterator[Reading]:
     if found.sampled_at is None:
         return
-    yield _AGE.at(now - found.sampled_at, name)
-    yield _MISSING.at(_missing(session, name, now), name)
+    yield _AGE.at(now - found.sampled_at, found.cluster)
+    yield _MISSING.at(_missing(session, found.cluster, now), found.cluster)
     if now - found.sampled_at <= _HELD_WITHIN:
-        yield from _allocation(found)
+        yield from _allocation(found, teams)
     if found.measured_at is not None:
-        yield _USE_AGE.at(now - found.measured_at, name)
+        yield _USE_AGE.at(now - found.measured_at, found.cluster)
         if now - found.measured_at <= _MEASURED_WITHIN:
-            yield from _use(found)
+            yield from _use(found, teams)
 
 
-def _allocation(found: Now) -> Iterator[Reading]:
+def _allocation(found: Now, teams: Sequence[str]) -> Iterator[Reading]:
     yield _ALL.at(_gpus(together(found.nodes).allocated), found.cluster)
     yield _READY.at(_gpus(together(found.ready).allocated), found.cluster)
-    for gauge, parts in (
-        (_HELD, found.parts),
-        (_QUOTA, found.quota),
-        (_BORROWED, found.borrowed),
-    ):
+    for team, amounts in _by_team(found.parts, teams):
+        yield _HELD.at(_gpus(amounts.allocated), found.cluster, team)
+    for gauge, parts in ((_QUOTA, found.quota), (_BORROWED, found.borrowed)):
         for team, amounts in grouped(parts, _team).items():
             yield gauge.at(_gpus(amounts.allocated), found.cluster, team)
 
 
-def _use(found: Now) -> Iterator[Reading]:
-    for team, amounts in grouped(found.measured, _team).items():
+def _use(found: Now, teams: Sequence[str]) -> Iterator[Reading]:
+    for team, amounts in _by_team(found.measured, teams):
         for gauge, amount in _amounts(amounts):
             yield gauge.at(_gpus(amount), found.cluster, team)
+
+
+def _by_team(parts: Sequence[SeriesUsage], teams: Sequence[str]) -> Iterator[tuple[str, Amounts]]:
+    """The amounts of each team; a team without pods in a sample is known to hold nothing."""
+    found = dict.fromkeys(teams, NOTHING) | grouped(parts, _team)
+    yield from sorted(found.items())
 
 
 def _amounts(amounts: Amounts) -> tuple[tuple[GaugeSpec, int], ...]:

@@ -44,6 +44,7 @@ _INGRESS = {
 _ROUTE = {"hostnames": ["qm.example.com"], "parentRefs": [{"name": "public"}]}
 _OBSERVED = {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}}
 _ALERTS = {"alerts": {"enabled": True, "labels": {"release": "prometheus"}}}
+_BOARD = {"board": {"enabled": True, "annotations": {"grafana_folder": "ML"}}}
 _STORE = {"name": "vault", "kind": "SecretStore"}
 _KEYS = {"slack_bot_token": {"key": "quartermaster", "property": "bot"}}
 _EGRESS = [{"ports": [{"protocol": "TCP", "port": 443}]}]
@@ -82,7 +83,7 @@ SETS: Mapping[str, dict[str, Any]] = {
     "http": with_minimal(_HTTP, {"http": {"ingress": {"enabled": True, **_INGRESS}}}),
     "gateway": with_minimal(_HTTP, {"http": {"route": {"enabled": True, **_ROUTE}}}),
     "monitoring": with_minimal(
-        {"monitoring": {**_OBSERVED, **_ALERTS, "scrapeAnnotations": False}}
+        {"monitoring": {**_OBSERVED, **_ALERTS, **_BOARD, "scrapeAnnotations": False}}
     ),
     "external-secret": with_minimal(
         {"secret": {"external": {"enabled": True, "store": _STORE, "keys": _KEYS}}}

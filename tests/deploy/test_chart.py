@@ -44,7 +44,7 @@ def test_every_plain_manifest_has_its_source() -> None:
     used = {template for each in FILES.values() for template in each.templates}
     templates = {path.stem for path in (CHART / "templates").glob("[a-z]*.yaml")}
     # Only Helm's users have these.
-    assert templates - used == {"alerts", "disruption", "monitoring", "secret"}
+    assert templates - used == {"alerts", "board", "disruption", "monitoring", "secret"}
 
 
 def test_the_rights_of_kinds_are_in_the_chart() -> None:
