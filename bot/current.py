@@ -1,10 +1,10 @@
-"""The settings in force: reloaded when the file changes, kept if the new ones are invalid."""
+"""The settings and secrets in force: read again when they change, kept if new ones are invalid."""
 
 from collections.abc import Callable
 
 import structlog
 
-from bot.config import ConfigurationFile, Settings
+from bot.config import ConfigurationFile, Secrets, Settings
 from bot.config.file import needs_restart
 from bot.errors import ConfigurationError
 from bot.threads import EssentialThread
@@ -68,6 +68,54 @@ class CurrentSettings:
         self._problem = None
         log.info("the configuration was reloaded", after_restart=later)
         self._untold = list(self._listeners)
+
+    def _pass(self) -> None:
+        if not self._thread.stopping.wait(_LOOK_SECONDS):
+            self.refresh()
+
+
+class CurrentSecrets:
+    """Slack's tokens in force; `read` reads them from where they are kept.
+
+    A file of a mounted Secret changes without a restart. The environment never does.
+    """
+
+    def __init__(self, read: Callable[[], Secrets]) -> None:
+        self._read = read
+        self._secrets = read()
+        self._listeners: list[Callable[[Secrets], None]] = []
+        self._thread = EssentialThread("secrets", self._pass)
+        self.threads = (self._thread,)
+
+    def __call__(self) -> Secrets:
+        """The secrets in force."""
+        return self._secrets
+
+    def on_change(self, listener: Callable[[Secrets], None]) -> None:
+        """Calls `listener` with other secrets once they have come into force."""
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Starts checking them every few seconds."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stops checking them."""
+        self._thread.stop()
+
+    def refresh(self) -> None:
+        """Takes other secrets if there are some and they are complete."""
+        try:
+            new = self._read()
+        except (ConfigurationError, OSError) as error:
+            log.warning("changed secrets were rejected", problem=str(error))
+            return
+        if new == self._secrets:
+            return
+        self._secrets = new
+        for listener in self._listeners:
+            listener(new)
+        log.info("secrets were read again")
 
     def _pass(self) -> None:
         if not self._thread.stopping.wait(_LOOK_SECONDS):

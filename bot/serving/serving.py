@@ -13,7 +13,7 @@ import structlog
 from bot.app import Application, version
 from bot.cluster.api.following import Following
 from bot.config import Secrets, Settings
-from bot.current import CurrentSettings
+from bot.current import CurrentSecrets, CurrentSettings
 from bot.database.database import Session
 from bot.database.exclusive import alone
 from bot.errors import DatabaseError
@@ -62,7 +62,9 @@ class ServerPart(Protocol):
         ...
 
 
-def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]) -> None:
+def run(
+    settings: CurrentSettings, secrets: CurrentSecrets, followed: Mapping[str, Following]
+) -> None:
     """Runs the bot until it is asked to stop, then finishes the work in progress."""
     stopping, at_start = threading.Event(), settings()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -78,7 +80,7 @@ def run(settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Foll
 
 @contextmanager
 def running(
-    settings: CurrentSettings, secrets: Secrets, followed: Mapping[str, Following]
+    settings: CurrentSettings, secrets: CurrentSecrets, followed: Mapping[str, Following]
 ) -> Iterator[Sequence[ServerPart]]:
     """The running parts of the bot; work in progress is finished when the context ends."""
     bot = Application(settings, followed)
@@ -92,10 +94,10 @@ def running(
         yield parts
 
 
-def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
+def _parts(bot: Application, secrets: CurrentSecrets) -> list[ServerPart]:
     """Everything that runs, in the order in which it is started."""
     settings = bot.settings()
-    client = _client(settings, secrets)
+    client = _client(settings, secrets())
     directory = (
         PersonController(client, bot.clock),
         ChannelController(client, bot.clock, bot.settings),
@@ -110,9 +112,11 @@ def _parts(bot: Application, secrets: Secrets) -> list[ServerPart]:
     shared = SharedChannels(client, bot.database, bot.clock, bot.settings)
     sender = _sender(bot, client, shared)
     homes = _homes(bot, client, sender)
-    transport = _transport(bot, secrets, client, sender)
+    transport = _transport(bot, secrets(), client, sender)
+    secrets.on_change(lambda new: client.renew(new.bot_token.get_secret_value()))
+    secrets.on_change(transport.renew)
     parts: list[ServerPart] = [bot.database, wakeups, *bot.clusters.values(), loop, sender, homes]
-    parts += [bot.timetable, bot.settings]
+    parts += [bot.timetable, bot.settings, secrets]
     health = Health(
         bot.database,
         bot.clock,

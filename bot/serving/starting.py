@@ -1,11 +1,12 @@
 """The start of the bot: its clusters are read while the rest of it is loaded."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from bot.config import ConfigurationFile
 from bot.config.environment import read_secrets
-from bot.current import CurrentSettings
+from bot.current import CurrentSecrets, CurrentSettings
 from bot.quotas.engines.opening import follow
 from bot.serving.logs import configure
 
@@ -17,7 +18,7 @@ def serve(path: Path) -> None:
     configure()
     file = ConfigurationFile(path)
     settings = file.load()
-    secrets = read_secrets(settings.slack.transport)
+    secrets = CurrentSecrets(partial(read_secrets, settings.slack.transport))
     followed = follow(settings)
     for each in followed.values():
         each.begin()

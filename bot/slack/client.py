@@ -104,6 +104,10 @@ class SlackClient:
         self._workspace_id = workspace_id
         self._organisation = organisation
 
+    def renew(self, token: str) -> None:
+        """Makes all further calls with another token of the same app."""
+        self._api.renew(token)
+
     def auth_test(self) -> Identity:
         """The identity of the token."""
         answer = self._api.call("auth.test")

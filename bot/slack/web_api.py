@@ -73,6 +73,10 @@ class WebApi:
             logger=quiet,
         )
 
+    def renew(self, token: str) -> None:
+        """Makes all further calls with another token."""
+        self._web.token = token
+
     @property
     def proxy(self) -> str | None:
         """The HTTP proxy, if one is needed."""

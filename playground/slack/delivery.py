@@ -40,7 +40,7 @@ class Courier:
         self.last: tuple[str, Json] | None = None  # what was delivered last: kind and payload
         self._sockets = sockets
         self._faults = faults
-        self._signing_secret = signing_secret
+        self.signing_secret = signing_secret
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -134,7 +134,7 @@ class Courier:
         """The headers that prove a request comes from here, for this very second."""
         stamp = str(int(time.time()))
         signed = b"v0:" + stamp.encode() + b":" + body
-        digest = hmac.new(self._signing_secret.encode(), signed, hashlib.sha256).hexdigest()
+        digest = hmac.new(self.signing_secret.encode(), signed, hashlib.sha256).hexdigest()
         return {"x-slack-request-timestamp": stamp, "x-slack-signature": f"v0={digest}"}
 
 

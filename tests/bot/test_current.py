@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from bot.config import ConfigurationFile
-from bot.current import CurrentSettings
+from bot.config import ConfigurationFile, Secrets, read_secrets
+from bot.current import CurrentSecrets, CurrentSettings
 
 GOOD = """\
 workspace: T0QM
@@ -76,3 +77,36 @@ def test_a_listener_that_breaks_is_told_again(path: Path, current: CurrentSettin
     current.refresh()
     current.refresh()
     assert told == ["first", "first", "second"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A mounted Secret."""
+    (tmp_path / "slack_bot_token").write_text("xoxb-old")
+    (tmp_path / "slack_app_token").write_text("xapp-old")
+    monkeypatch.setenv("QUARTERMASTER_SECRETS_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_changed_token_files_count_without_restart(folder: Path) -> None:
+    told: list[str] = []
+    secrets = CurrentSecrets(lambda: read_secrets("socket"))
+    secrets.on_change(lambda new: told.append(new.bot_token.get_secret_value()))
+    secrets.refresh()
+    assert told == []
+    (folder / "slack_bot_token").write_text("xoxb-new\n")
+    secrets.refresh()
+    assert told == ["xoxb-new"]
+    assert secrets().app_token == SecretStr("xapp-old")
+
+
+def test_incomplete_token_files_change_nothing(folder: Path) -> None:
+    told: list[Secrets] = []
+    secrets = CurrentSecrets(lambda: read_secrets("socket"))
+    secrets.on_change(told.append)
+    (folder / "slack_app_token").unlink()
+    secrets.refresh()
+    (folder / "slack_app_token").write_text("xoxb-swapped")
+    secrets.refresh()
+    assert told == []
+    assert secrets().app_token == SecretStr("xapp-old")

@@ -1,7 +1,10 @@
 """The transport from Slack: Socket Mode, or signed HTTP requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
+
+from slack_bolt import BoltResponse
 
 from bot.config import Secrets, Settings
 from bot.errors import ConfigurationError
@@ -9,7 +12,7 @@ from bot.slack.receiving.answers import Answers
 from bot.slack.receiving.http import SlackHttp
 from bot.slack.receiving.incoming import Foreground, HomeDispatcher
 from bot.slack.receiving.listeners import bolt_app
-from bot.slack.receiving.reception import RequestReceiver
+from bot.slack.receiving.reception import MakeRequest, RequestReceiver
 from bot.slack.receiving.sockets import Sockets
 from bot.slack.web_api import WebApi
 from bot.threads import EssentialThread, Workers
@@ -38,23 +41,17 @@ class Transport:
         self._answers = answers
         self.asgi: SlackHttp | None = None
         self._sockets: Sockets | None = None
-        is_http = settings.slack.transport == "http"
-        app = bolt_app(
-            commands,
-            _signing_secret(secrets) if is_http else None,
-            {settings.workspace, settings.slack.organisation or settings.workspace},
-            dispatcher.channel_changed,
-            dispatcher.bot_joined,
-            dispatcher.home_opened,
-            step_begun=dispatcher.step_begun,
-        )
-        answer = RequestReceiver(app, dispatcher, self._answers).answer
+        self._settings, self._dispatcher, self._commands = settings, dispatcher, commands
+        self._receiver = self._receiver_with(secrets)
         self._workers = Workers("slack", _THREADS, limit_seconds=_LONGEST_REQUEST_SECONDS)
-        if is_http:
-            self.asgi = SlackHttp(self._workers, answer, foreground)
+        self._issuer: WebApi | None = None
+        if settings.slack.transport == "http":
+            self.asgi = SlackHttp(self._workers, self._answer, foreground)
         else:
-            issuer = _issuer(secrets, settings.slack.api_url)
-            self._sockets = Sockets(self._workers, answer, issuer, foreground)
+            issuer = self._issuer = WebApi(_app_token(secrets), settings.slack.api_url)
+            self._sockets = Sockets(
+                self._workers, self._answer, partial(_issued, issuer), foreground
+            )
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
@@ -77,6 +74,16 @@ class Transport:
             self.asgi.stop()
         self._answers.stop()
 
+    def renew(self, secrets: Secrets) -> None:
+        """Verifies requests, or opens further connections, with other secrets.
+
+        Connections stay open until Slack closes them, as it does when it revokes their token.
+        """
+        if self._issuer is not None:
+            self._issuer.renew(_app_token(secrets))
+        else:
+            self._receiver = self._receiver_with(secrets)
+
     @property
     def is_quiet(self) -> bool:
         """Whether no answer is being looked up."""
@@ -86,16 +93,36 @@ class Transport:
         """What keeps requests from arriving, None when nothing does."""
         return self._sockets.health() if self._sockets is not None else None
 
+    def _receiver_with(self, secrets: Secrets) -> RequestReceiver:
+        """What verifies and answers requests; those of Socket Mode need no verification."""
+        settings, dispatcher = self._settings, self._dispatcher
+        app = bolt_app(
+            self._commands,
+            _signing_secret(secrets) if settings.slack.transport == "http" else None,
+            {settings.workspace, settings.slack.organisation or settings.workspace},
+            dispatcher.channel_changed,
+            dispatcher.bot_joined,
+            dispatcher.home_opened,
+            step_begun=dispatcher.step_begun,
+        )
+        return RequestReceiver(app, dispatcher, self._answers)
 
-def _issuer(secrets: Secrets, api_url: str) -> Callable[[], str]:
-    """Asks Slack for the address of a new connection, with the app's own token."""
+    def _answer(self, make: MakeRequest) -> BoltResponse:
+        return self._receiver.answer(make)
+
+
+def _issued(issuer: WebApi) -> str:
+    """The address of a new connection, for which Slack is asked with the app's own token."""
+    return str(issuer.call("apps.connections.open")["url"])
+
+
+def _app_token(secrets: Secrets) -> str:
     if secrets.app_token is None:
         raise ConfigurationError(
             "Socket Mode needs an app-level token, but none is set.",
             "Set SLACK_APP_TOKEN (it begins with xapp-), or set slack.transport to http.",
         )
-    api = WebApi(secrets.app_token.get_secret_value(), api_url)
-    return lambda: str(api.call("apps.connections.open")["url"])
+    return secrets.app_token.get_secret_value()
 
 
 def _signing_secret(secrets: Secrets) -> str:

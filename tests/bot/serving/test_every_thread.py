@@ -20,7 +20,7 @@ from bot.cluster.api.following import Following
 from bot.cluster.api.watch import Pace
 from bot.cluster.cluster import following
 from bot.config import ConfigurationFile, Settings
-from bot.current import CurrentSettings
+from bot.current import CurrentSecrets, CurrentSettings
 from bot.database import schema
 from bot.quotas.engines.opening import follow, watched_with
 from bot.serving.serving import running
@@ -124,7 +124,7 @@ def bot(stage: Stage, tmp_path: Path) -> Iterator[Bot]:
         others = set(threading.enumerate())
         with traced() as orders:
             current, followed = CurrentSettings(file, settings), followed_by(settings)
-            with running(current, secrets_of(slack), followed) as parts:
+            with running(current, CurrentSecrets(lambda: secrets_of(slack)), followed) as parts:
                 url, public = f"http://127.0.0.1:{ops}", f"http://127.0.0.1:{port}"
                 wait_until(lambda: get(f"{url}/readyz")[0] == 200)
                 slack.act(slack.workspace.slash("U0ALICE", "C0TEAMA", "/train list"))
@@ -188,6 +188,7 @@ def test_every_thread_is_watched_or_comes_and_goes(bot: Bot) -> None:
         "sender",
         "wakeups",
         "settings",
+        "secrets",
         "timetable",
         "http-listen",
         "sockets",
