@@ -64,9 +64,9 @@ def commands(prefix: str = "") -> Registry:
     return Registry(COMMANDS, prefix=lead, shortcuts=SHORTCUTS, steps=STEPS)
 
 
-def migrate(path: Path) -> None:
-    """Brings the schema of the configured database up to date."""
-    schema.upgrade(ConfigurationFile(path).load().database.url)
+def migrate(path: Path) -> bool:
+    """Brings the schema of the configured database up to date; False if it is a newer one."""
+    return schema.upgrade(ConfigurationFile(path).load().database.url)
 
 
 @contextmanager

@@ -189,8 +189,45 @@ def migrate(path: Path) -> None:
     """Upgrade the database schema; safe to run twice, and concurrently."""
     from bot.app import migrate as run
 
-    run(path)
-    click.echo("The database schema is up to date.")
+    if run(path):
+        click.echo("The database schema is up to date.")
+    else:
+        click.echo("The database schema is of a newer release. Nothing was changed.")
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@main.command(epilog=examples("backup /var/lib/quartermaster/backup.db"))
+@_CONFIG
+@click.argument("file", type=_FILE)
+def backup(path: Path, file: Path) -> None:
+    """Copy a SQLite database to a new FILE, beside a running server.
+
+    A PostgreSQL is backed up with pg_dump.
+    """
+    from bot.backups import backup as run
+
+    size = run(path, file)
+    click.echo(f"Wrote {file} ({size:,} bytes). It has been checked.")
+
+
+@main.command(epilog=examples("restore /var/lib/quartermaster/backup.db", "restore"))
+@_CONFIG
+@click.argument("file", type=_FILE, required=False)
+def restore(path: Path, file: Path | None) -> None:
+    """Replace a SQLite database by the backup FILE; stop the server first.
+
+    Everything is then looked at again: messages that were not posted at the time of the backup are
+    looked for in Slack first. Without FILE, prepares a database that was restored otherwise, such
+    as a PostgreSQL after pg_restore.
+    """
+    from bot.backups import restore as run
+
+    replaced = run(path, file)
+    if replaced is not None:
+        click.echo(f"The database before is {replaced}.")
+    click.echo("The database is ready. Start the server.")
 
 
 @main.command(

@@ -31,13 +31,20 @@ class Installation(SQLModel, table=True):
     oldest_server: str = "0.1.0"
 
 
-def upgrade(url: str) -> None:
-    """Upgrades the schema, one process at a time; DatabaseError if that fails."""
+def upgrade(url: str) -> bool:
+    """Upgrades the schema, one process at a time; DatabaseError if that fails.
+
+    A schema that a newer release has made is left alone, and False returned: after a rollback the
+    server says itself whether it fits.
+    """
     # To import Alembic takes a tenth of a start, and a server only has to know that it fits.
     from alembic import command  # noqa: PLC0415 - see above
 
     try:
         with _alone(url) as connection:
+            current = revision_in(connection)
+            if current is not None and current not in known():
+                return False
             config = _config()
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -47,6 +54,7 @@ def upgrade(url: str) -> None:
             f"The schema could not be upgraded: {_first_line(error)}",
             "Nothing was changed. Check the database and run it again.",
         ) from error
+    return True
 
 
 def revise(url: str, message: str) -> None:
@@ -85,9 +93,14 @@ def installation(session: Session) -> str:
 
 def revision_of(session: Session) -> str | None:
     """The schema revision of this database; None if it has no tables yet."""
-    if not inspect(session.connection()).has_table("alembic_version"):
+    return revision_in(session.connection())
+
+
+def revision_in(connection: Connection) -> str | None:
+    """The same, by a connection."""
+    if not inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = session.scalar(text("SELECT version_num FROM alembic_version"))
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
     return found
 
 

@@ -207,6 +207,16 @@ def free_all(session: Session) -> None:
     touch(session, TOPIC)
 
 
+def make_all_due(session: Session, now: datetime) -> None:
+    """Makes every row that does not rest due, and releases its claim."""
+    session.connection().execute(
+        update(Due)
+        .where(col(Due.due_at).is_not(None))
+        .values(due_at=now, token=None, lease_until=None, attempts=0)
+    )
+    touch(session, TOPIC)
+
+
 def forget(session: Session) -> None:
     """Deletes rows that rest; waking one inserts it again."""
     forget_some(session, Due, col(Due.due_at).is_(None), col(Due.token).is_(None))

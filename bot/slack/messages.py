@@ -11,6 +11,7 @@ from sqlalchemy import (
     Index,
     UniqueConstraint,
     bindparam,
+    case,
     delete,
     func,
     or_,
@@ -284,6 +285,27 @@ def refresh_interval(session: Session) -> timedelta:
         select(func.count()).select_from(Message).where(col(Message.live).is_(True))
     )
     return max(_REFRESH, timedelta(minutes=(live or 0) / _REFRESHES_PER_MINUTE))
+
+
+def doubt_all(session: Session, now: datetime) -> None:
+    """Trusts nothing that rows of a backup say of Slack.
+
+    What they say was not posted is looked for there first; recent cards are shown again.
+    """
+    is_posted, is_dead = col(Message.ts).is_not(None), col(Message.is_dead)
+    unposted = update(Message).where(
+        ~is_posted,
+        ~is_dead,
+        col(Message.wants) > col(Message.shown),
+        col(Message.posting_since).is_(None),
+        col(Message.id).not_in(select(col(MessageDocument.message_id))),  # found by their file
+    )
+    # The time since which it may be there; a playground's clock may be ahead of the database's.
+    since = case((col(Message.created_at) > now, now), else_=col(Message.created_at))
+    session.connection().execute(unposted.values(posting_since=since, not_before=None))
+    is_recent = or_(col(Message.live), col(Message.shown_at) > now - _KEPT)
+    cards = update(Message).where(col(Message.purpose) == CARD, is_posted, ~is_dead, is_recent)
+    session.connection().execute(cards.values(wants=col(Message.wants) + 1))
 
 
 def forget(session: Session, now: datetime) -> None:

@@ -293,12 +293,13 @@ class Delivery:
     def _look(self, job: Job, place: Destination, since: datetime, rendered: Rendered) -> None:
         if not self._may_call(job):
             return
+        place = self._reachable(place)
         ts = self._client.find_by_metadata(place, job.row.id, since)
         self._answered()
         if ts is None:
             self._outbox.failed(job.row.id, after_vain_look(job.row, job.world))
         else:
-            self._outbox.adopted(job.row.id, ts, rendered)
+            self._outbox.adopted(job.row.id, MessageRef(place.channel, ts), rendered)
 
     def _reachable(self, place: Destination) -> Destination:
         """The place with a channel; the direct messages of a person are opened first."""

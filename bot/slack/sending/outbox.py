@@ -97,13 +97,13 @@ class Outbox:
 
         self._change(message_id, change)
 
-    def adopted(self, message_id: str, ts: str, rendered: Rendered) -> None:
+    def adopted(self, message_id: str, spot: MessageRef, rendered: Rendered) -> None:
         """Records a found post whose answer was lost; shown if its content is current."""
 
         def change(row: Message, now: datetime) -> None:
             if row.ts is not None:
                 return
-            row.ts, row.posting_since = ts, None
+            row.ts, row.place, row.posting_since = spot.ts, spot.channel, None
             if row.digest == rendered.digest:
                 _now_shown(row, rendered, now)
 

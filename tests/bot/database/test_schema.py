@@ -150,3 +150,12 @@ def test_revisions_are_read_as_alembic_reads_them() -> None:
     known = revisions.known()
     assert known == {each.revision: each.down_revision for each in scripts.walk_revisions()}
     assert revisions.newest(known) == scripts.get_current_head()
+
+
+def test_a_newer_schema_is_left_alone(database_url: str) -> None:
+    assert schema.upgrade(database_url)
+    execute(database_url, "UPDATE alembic_version SET version_num = 'from_the_future'")
+    assert not schema.upgrade(database_url)
+    database = Database(database_url)
+    assert database.read(schema.revision_of) == "from_the_future"
+    database.close()
