@@ -38,6 +38,7 @@ def refusal(terminal: Terminal, *words: str) -> list[str]:
 def test_a_backup_is_one_whole_private_file(migrated: Terminal) -> None:
     path = migrated.folder / "bot.db"
     with closing(sqlite3.connect(path)) as bot:
+        bot.execute("PRAGMA journal_mode=WAL")
         bot.execute("INSERT INTO installation VALUES (1, 'this-one', '0.1.0')")
         bot.commit()
         assert (migrated.folder / "bot.db-wal").stat().st_size > 0
