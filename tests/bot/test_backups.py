@@ -70,7 +70,7 @@ def test_a_restored_backup_replaces_the_database(migrated: Terminal) -> None:
             assert found.execute("SELECT count(*) FROM installation").fetchone() == (rows,)
 
 
-def test_backups_overwrite_nothing(migrated: Terminal) -> None:
+def test_backups_overwrite_no_other_file(migrated: Terminal) -> None:
     (migrated.folder / "copy.db").write_text("precious")
     assert refusal(migrated, "backup", "copy.db") == [
         "quartermaster: copy.db exists.",
