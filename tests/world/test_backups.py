@@ -117,6 +117,8 @@ async def rehearse(
     assert "create jobs" not in effects
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_a_restored_sqlite_doubles_nothing(options: Options, tmp_path: Path) -> None:
     copy = tmp_path / "backup.db"
 
@@ -138,7 +140,9 @@ def test_a_restored_sqlite_doubles_nothing(options: Options, tmp_path: Path) -> 
     asyncio.run(play())
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
+@pytest.mark.timeout(1800)
 def test_a_restored_postgresql_doubles_nothing(
     options: Options, tmp_path: Path, postgres_server: PostgresServer
 ) -> None:
