@@ -1,10 +1,13 @@
-"""The settings in force: reloaded when the file changes, kept if the new ones are invalid."""
+"""The settings in force: reloaded when the file changes, kept if the new ones are invalid.
+
+Teams created from Slack are rows of the database. They are part of the settings, too.
+"""
 
 from collections.abc import Callable
 
 import structlog
 
-from bot.config import ConfigurationFile, Settings
+from bot.config import ConfigurationFile, Settings, TeamRows, with_slack_teams
 from bot.config.file import needs_restart
 from bot.errors import ConfigurationError
 from bot.threads import EssentialThread
@@ -19,8 +22,12 @@ class CurrentSettings:
 
     def __init__(self, file: ConfigurationFile, settings: Settings) -> None:
         self._file = file
+        self._in_file = settings
         self._settings = settings
+        self._teams: Callable[[], TeamRows] = dict
+        self._rows: TeamRows = {}
         self._problem: str | None = None
+        self._left_out: tuple[str, ...] = ()
         self._listeners: list[Callable[[], None]] = []
         self._untold: list[Callable[[], None]] = []
         self._thread = EssentialThread("settings", self._pass)
@@ -32,8 +39,19 @@ class CurrentSettings:
 
     @property
     def problem(self) -> str | None:
-        """The problem of the current file, while older settings stay in force."""
-        return self._problem
+        """What of file and rows is not in force, and why; None if all of it is."""
+        said = (*([self._problem] if self._problem else ()), *self._left_out)
+        return " ".join(said) or None
+
+    def in_file(self) -> Settings:
+        """The settings in force without the teams that were created from Slack."""
+        return self._in_file
+
+    def add_teams(self, read: Callable[[], TeamRows]) -> None:
+        """Adds the teams that `read` finds, now and whenever it finds others."""
+        self._teams = read
+        self._rows = read()
+        self._put_together()
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` after other settings have come into force."""
@@ -48,7 +66,7 @@ class CurrentSettings:
         self._thread.stop()
 
     def refresh(self) -> None:
-        """Reloads the file's settings if they changed and are valid."""
+        """Takes the file's settings if they changed and are valid, and the teams of rows."""
         try:
             new = self._file.reload()
         except ConfigurationError as error:
@@ -56,18 +74,27 @@ class CurrentSettings:
             log.warning("the changed configuration was rejected", problem=error.message)
             return
         if new is not None:
-            self._take(new)
+            self._problem = None
+        rows = self._teams()
+        if new is not None or rows != self._rows:
+            self._rows = rows
+            self._take(new or self._in_file)
         while self._untold:  # one that raises is called again at the next look
             self._untold[0]()
             del self._untold[0]
 
     def _take(self, new: Settings) -> None:
-        later = needs_restart(self._settings, new)
-        kept = {part: getattr(self._settings, part) for part in later}
-        self._settings = new.model_copy(update=kept)
-        self._problem = None
+        later = needs_restart(self._in_file, new)
+        kept = {part: getattr(self._in_file, part) for part in later}
+        self._in_file = new.model_copy(update=kept)
+        self._put_together()
         log.info("the configuration was reloaded", after_restart=later)
         self._untold = list(self._listeners)
+
+    def _put_together(self) -> None:
+        self._settings, self._left_out = with_slack_teams(self._in_file, self._rows)
+        for each in self._left_out:
+            log.warning("a team of the database does not fit the file", problem=each)
 
     def _pass(self) -> None:
         if not self._thread.stopping.wait(_LOOK_SECONDS):

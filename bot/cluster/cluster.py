@@ -24,6 +24,7 @@ from bot.threads import EssentialThread
 PENDING_PAGE = 1000
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+IDENTITY = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 # What is watched in every cluster, and the label selector that chooses from it. Quota engines watch
 # more.
@@ -50,6 +51,24 @@ class Verdict(ObjectPart, frozen=True, kw_only=True):
     """Whether something is allowed."""
 
     allowed: bool = False
+
+
+class UserInfo(ObjectPart, frozen=True, kw_only=True):
+    """Who sends a request, as the API server knows them."""
+
+    username: str = ""
+
+
+class Identity(ObjectPart, frozen=True, kw_only=True):
+    """The status of a SelfSubjectReview."""
+
+    user_info: UserInfo = UserInfo()
+
+
+class IdentityReview(ObjectPart, frozen=True, kw_only=True):
+    """The answer to a SelfSubjectReview."""
+
+    status: Identity = Identity()
 
 
 class Review(ObjectPart, frozen=True, kw_only=True):
@@ -142,6 +161,13 @@ class Cluster(Client):
         }
         request = Request(doing, "POST", REVIEWS, body=msgspec.json.encode(body))
         return decode(self._send(request).body, Review, doing).status.allowed
+
+    def user(self) -> str:
+        """The bot's own user in this cluster, like system:serviceaccount:NAMESPACE:NAME."""
+        doing = f"Asking cluster {self.name} who the bot is"
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        request = Request(doing, "POST", IDENTITY, body=msgspec.json.encode(body))
+        return decode(self._send(request).body, IdentityReview, doing).status.user_info.username
 
     def pending_workloads(self, cluster_queue: str) -> builtins.list[PendingWorkload]:
         """What waits in a ClusterQueue, in order; "NotFound" where Kueue does not serve it."""

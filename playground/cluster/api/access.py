@@ -178,6 +178,16 @@ def review_access(access: Access, user: User, body: Object) -> Object:
     return _review("SelfSubjectAccessReview", spec, status)
 
 
+def review_user(user: User) -> Object:
+    """The answer to a SelfSubjectReview."""
+    return {
+        "kind": "SelfSubjectReview",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"creationTimestamp": None},
+        "status": {"userInfo": {"username": user.name, "groups": list(user.groups)}},
+    }
+
+
 def review_rules(access: Access, user: User, body: Object) -> Object:
     """The answer to a SelfSubjectRulesReview."""
     spec = body.get("spec") or {}

@@ -6,9 +6,11 @@ from playground.cluster.objects.errors import no_such_path
 from playground.cluster.objects.kinds import Kind, Kinds, Object
 
 VISIBILITY = "visibility.kueue.x-k8s.io"
-AUTHORIZATION = "authorization.k8s.io"
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-_REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview")
+REVIEWS = {
+    "authentication.k8s.io": ("SelfSubjectReview",),
+    "authorization.k8s.io": ("SelfSubjectAccessReview", "SelfSubjectRulesReview"),
+}
 VERSION = {
     "major": "1",
     "minor": "36",
@@ -66,7 +68,7 @@ def _groups(kinds: Kinds, visibility: tuple[str, ...]) -> dict[str, Object]:
         if kind.group:
             known = versions.setdefault(kind.group, [])
             known += [version for version in kind.versions if version not in known]
-    versions[AUTHORIZATION] = ["v1"]
+    versions |= {each: ["v1"] for each in REVIEWS}
     if visibility:
         versions[VISIBILITY] = list(visibility)
     return {name: _group(name, served) for name, served in versions.items()}
@@ -82,8 +84,8 @@ def _resources(kinds: Kinds, group: str, version: str, visibility: tuple[str, ..
     for kind in kinds:
         if kind.group == group and version in kind.versions:
             rows += _rows(kind)
-    if group == AUTHORIZATION:
-        rows = [_review(name) for name in _REVIEWS]
+    if group in REVIEWS:
+        rows = [_review(name) for name in REVIEWS[group]]
     if group == VISIBILITY and version in visibility:
         rows = [
             _pending("clusterqueues", namespaced=False),

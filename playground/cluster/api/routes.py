@@ -1,8 +1,15 @@
 """Which request is answered by what."""
 
-from playground.cluster.api.access import Access, Attributes, User, review_access, review_rules
+from playground.cluster.api.access import (
+    Access,
+    Attributes,
+    User,
+    review_access,
+    review_rules,
+    review_user,
+)
 from playground.cluster.api.answers import Answer, Call, answer
-from playground.cluster.api.discovery import AUTHORIZATION, VISIBILITY, discover
+from playground.cluster.api.discovery import REVIEWS, VISIBILITY, discover
 from playground.cluster.api.paths import Target, target_of
 from playground.cluster.api.reading import read_list, read_one
 from playground.cluster.api.writing import (
@@ -32,8 +39,8 @@ def wish_of(kinds: Kinds, call: Call) -> Attributes:
     parts = [part for part in call.path.split("/") if part]
     if _is_discovery(parts) or call.path in _OPEN:
         return Attributes("get", path=call.path)
-    if parts[:2] == ["apis", AUTHORIZATION]:
-        return Attributes("create", AUTHORIZATION, parts[-1])
+    if parts[:1] == ["apis"] and parts[1] in REVIEWS:
+        return Attributes("create", parts[1], parts[-1])
     if parts[:2] == ["apis", VISIBILITY]:
         return _pending_wish(parts)
     target = target_of(kinds, call.path)
@@ -88,7 +95,7 @@ class Routes:
         """The answer to a request that is no watch."""
         if attributes.path:
             return self._document(call)
-        if attributes.group == AUTHORIZATION:
+        if attributes.group in REVIEWS:
             return self._review(user, attributes, call)
         self._access.require(user, attributes)
         if attributes.group == VISIBILITY:
@@ -154,6 +161,8 @@ class Routes:
         match attributes.resource:
             case "selfsubjectaccessreviews":
                 return answer(review_access(self._access, user, call.json()), 201)
+            case "selfsubjectreviews":
+                return answer(review_user(user), 201)
             case "selfsubjectrulesreviews":
                 return answer(review_rules(self._access, user, call.json()), 201)
             case _:
