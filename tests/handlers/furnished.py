@@ -22,6 +22,7 @@ from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
+from bot.teams.tables import ChangePhase, SlackTeam, TeamChange
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
@@ -252,8 +253,12 @@ def _rows(session: Session) -> dict[str, str]:
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
+    said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
+    team = SlackTeam(workspace_id="T0QM", name="vision", said=said, objects=[], change_id="any",
+                     created_at=datetime.now(UTC))  # fmt: skip
+    asked = _row(TeamChange, team="speech", verb="create", said=said, phase=ChangePhase.ASKED)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step])  # fmt: skip
+                     watch, wait, step, team, asked])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -266,6 +271,8 @@ def _rows(session: Session) -> dict[str, str]:
         "snapshot.cancel-revert": revert.id,
         "pvc.resize-withdraw": resize.id,
         "pvc.delete-cancel": deletion.id,
+        "team.remove": "vision",
+        "team.withdraw": asked.id,
         "quota.step": step.id,
         "quota.unstep": step.id,
         "gpu.unwait": wait.id,
