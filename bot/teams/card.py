@@ -1,6 +1,7 @@
 """Cards of changes of teams: the question before a removal, and the progress of each."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlmodel import Session
 
@@ -10,6 +11,7 @@ from bot.config import Settings
 from bot.people.people import name_of
 from bot.slack.card import Button, Card, Reply, Table, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
+from bot.teams.decide import DELETED
 from bot.teams.objects import read
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 
@@ -53,7 +55,16 @@ def question(team: SlackTeam) -> Reply:
     return Reply(card=Card(title, lines=lines, table=table, buttons=(button,)), is_question=True)
 
 
-def change_card(row: TeamChange, asker: str, deciding: RequestView, shown_in: str) -> Card:
+@dataclass(frozen=True)
+class Named:
+    """The names of who requested a change, and of the people of its team."""
+
+    asker: str
+    members: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+
+
+def change_card(row: TeamChange, named: Named, deciding: RequestView, shown_in: str) -> Card:
     """The card of a change; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[ChangePhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
@@ -64,7 +75,7 @@ def change_card(row: TeamChange, asker: str, deciding: RequestView, shown_in: st
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding)),
-        facts=tuple(_facts(row, asker)),
+        facts=tuple(_facts(row, named)),
         table=_objects(row),
         buttons=(*deciding.buttons, *own),
     )
@@ -94,36 +105,44 @@ def _lines(row: TeamChange, deciding: RequestView) -> Iterator[Markup]:
         yield sentence(f"{row.trouble} Retrying.")
 
 
-def _facts(row: TeamChange, asker: str) -> Iterator[tuple[str, Markup]]:
+def _facts(row: TeamChange, named: Named) -> Iterator[tuple[str, Markup]]:
     yield "Cluster", plain(row.cluster)
     yield "Namespace", code(row.namespace)
     yield "Queue", code(row.queue)
     if row.verb == Verb.CREATE:
-        above = f", in {row.above}" if row.above else ""
-        yield "Quota", plain(f"{row.gpus} GPUs of {row.gpu_type}{above}")
-    yield from _people(row)
-    yield "Requested by", join(plain(asker), " in ", channel(row.channel))
+        yield "Quota", plain(_quota(row))
+    channels = row.said.get("channels", ())
+    yield "Channel", join(*(channel(each) for each in channels)) if channels else plain("none")
+    yield "Members", plain(", ".join(named.members) or "none")
+    yield "Leads", plain(", ".join(named.leads) or "none")
+    yield "Requested by", join(plain(named.asker), " in ", channel(row.channel))
     if row.withdrawn_by is not None:
         yield "Withdrawn by", person(row.withdrawn_by)
     if row.ended_at is not None:
         yield "Ended", when(row.ended_at)
 
 
-def _people(row: TeamChange) -> Iterator[tuple[str, Markup]]:
-    """The channel and the people, whom this does not notify: their ids stand in code."""
-    channels = row.said.get("channels", ())
-    yield "Channel", join(*(channel(each) for each in channels)) if channels else plain("none")
-    for label, key in (("Members", "members"), ("Leads", "leads")):
-        circle = row.said.get(key, {})
-        ids = (*circle.get("people", ()), *circle.get("groups", ()))
-        yield label, plain(", ".join(ids) or "none")
+def _quota(row: TeamChange) -> str:
+    of = "" if row.gpu_type == "any" else f" of {row.gpu_type}"
+    return f"{row.gpus} GPU{'' if row.gpus == 1 else 's'}{of}" + (
+        f", in {row.above}" if row.above else ""
+    )
 
 
 def _objects(row: TeamChange) -> Table | None:
+    """The objects, with what was checked of each and, at the end, with what became of it."""
     if not row.checks:
         return None
+    is_done = row.phase == ChangePhase.DONE
     pairs = zip(read(row.objects), row.checks, strict=True)
-    return Table(("Object", "Checked"), tuple((each.title, said) for each, said in pairs))
+    rows = tuple((each.title, _became(row, said) if is_done else said) for each, said in pairs)
+    return Table(("Object", "Outcome" if is_done else "Check"), rows)
+
+
+def _became(row: TeamChange, said: str) -> str:
+    if row.verb == Verb.CREATE:
+        return "created"
+    return "deleted" if said == DELETED else said
 
 
 class ChangeRenderer:
@@ -140,7 +159,17 @@ class ChangeRenderer:
         row = session.get(TeamChange, subject_id)
         if row is None:
             return None
-        asker = name_of(session, row.workspace_id, row.person)
+        named = _named(session, row)
         asked = RequestSubject(CHANGE, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)
-        return change_card(row, asker, found, channel)
+        return change_card(row, named, found, channel)
+
+
+def _named(session: Session, row: TeamChange) -> Named:
+    def names(key: str) -> tuple[str, ...]:
+        circle = row.said.get(key, {})
+        people = (name_of(session, row.workspace_id, each) for each in circle.get("people", ()))
+        return (*people, *(f"user group {each}" for each in circle.get("groups", ())))
+
+    asker = name_of(session, row.workspace_id, row.person)
+    return Named(asker, names("members"), names("leads"))

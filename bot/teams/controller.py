@@ -15,6 +15,7 @@ from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
 from bot.teams.decide import (
     CLOSED_AFTER,
+    DELETED,
     Approved,
     Ask,
     Decision,
@@ -151,4 +152,4 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
 def _found(state: ObjectState) -> str:
     if state.is_missing:
         return "is not there"
-    return "is deleted" if state.is_ours else "stays: not created by Quartermaster for this team"
+    return DELETED if state.is_ours else "stays: not created by Quartermaster for this team"

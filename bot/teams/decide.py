@@ -11,6 +11,8 @@ from bot.teams.tables import ChangePhase, TeamChange, Verb
 
 CLOSED_AFTER = timedelta(seconds=15)
 """After this time, every process has taken a team out of its settings; they look every 5 s."""
+DELETED = "will be deleted"
+"""The check of an object that a removal deletes."""
 _NOTHING = "Nothing was changed."
 _SLOW_AFTER = timedelta(minutes=1)
 

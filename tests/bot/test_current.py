@@ -76,3 +76,47 @@ def test_a_listener_that_breaks_is_told_again(path: Path, current: CurrentSettin
     current.refresh()
     current.refresh()
     assert told == ["first", "first", "second"]
+
+
+SAID = {"namespace": "vision", "queue": "vision", "channels": ["C0VISION"]}
+
+
+def test_teams_of_slack_are_added_and_go(path: Path, current: CurrentSettings) -> None:
+    told: list[str] = []
+    current.on_change(lambda: told.append("changed"))
+    rows = {"vision": SAID}
+    current.add_teams(lambda: dict(rows))
+    assert list(current().teams) == ["team-a", "vision"]
+    assert list(current.in_file().teams) == ["team-a"]
+    rows["speech"] = {"namespace": "speech", "queue": "speech"}
+    current.refresh()
+    assert (list(current().teams), told) == (["team-a", "vision", "speech"], ["changed"])
+    path.write_text(GOOD + "quotas: {longest: 2d}\n")
+    current.refresh()
+    assert "vision" in current().teams
+    rows.clear()
+    current.refresh()
+    assert (list(current().teams), current().quotas.longest.days) == (["team-a"], 2)
+
+
+def test_what_slack_says_beats_the_file(path: Path, current: CurrentSettings) -> None:
+    own = "  vision: {namespace: old, queue: old, limits: {gpus_per_run: 4}}\n"
+    path.write_text(GOOD + own)
+    current.add_teams(lambda: {"vision": SAID})
+    current.refresh()
+    team = current().teams["vision"]
+    assert (team.namespace, team.queue, team.limits.gpus_per_run) == ("vision", "vision", 4)
+
+
+def test_team_that_does_not_fit_is_named(path: Path, current: CurrentSettings) -> None:
+    current.add_teams(lambda: {"vision": SAID})
+    path.write_text(GOOD.replace("C0TEAMA", "C0VISION"))
+    current.refresh()
+    assert list(current().teams) == ["team-a"]
+    assert current.problem == (
+        "Team vision, created in Slack, is left out: C0VISION already belongs to team-a; a channel"
+        " belongs to one team."
+    )
+    path.write_text(GOOD)
+    current.refresh()
+    assert (list(current().teams), current.problem) == (["team-a", "vision"], None)

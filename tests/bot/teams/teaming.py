@@ -57,7 +57,7 @@ class Teaming(Ground):
             {
                 "workspace": "T0QM",
                 "admins": {"people": [CAROL]},
-                "clusters": {"default": {"engine": self.engine}},
+                "clusters": {"default": {"engine": self.engine_name}},
                 "teams": {"team-a": {"channels": [TEAM_A], **LIVE_TEAM}},
                 "team_creation": {},
                 "approvals": {"channel": APPROVALS, "team_change": deciders},
@@ -155,14 +155,14 @@ class Teaming(Ground):
 class OnKai(Teaming):
     """The same where KAI Scheduler admits runs."""
 
-    engine = "kai"
+    engine_name = "kai"
     kinds = (KAI_QUEUES, NODES)
 
 
 class OnNone(Teaming):
     """The same without a quota engine."""
 
-    engine = "none"
+    engine_name = "none"
     kinds = (NODES,)
 
 
