@@ -53,4 +53,6 @@ def test_every_right_is_used(plane: ControlPlane, request: pytest.FixtureRequest
     every = set(Path(__file__).parent.glob("test_*.py"))
     if request.session.testsfailed or not every <= {item.path for item in request.session.items}:
         pytest.skip("only all tests of this folder together use every right")
-    assert spelled(granted() - allowed(plane)) == []
+    # The API server looks for it when a role is bound; it is no request of its own.
+    binds = {("rbac.authorization.k8s.io", "clusterroles", "bind")}
+    assert spelled(granted() - allowed(plane) - binds) == []

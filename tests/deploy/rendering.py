@@ -35,13 +35,18 @@ class Plain:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _engine(name: str) -> Mapping[str, Any]:
+def _engine(name: str) -> dict[str, Any]:
     return {"config": {"clusters": {"default": {"engine": name}}}}
 
+
+_CREATION: dict[str, Any] = {"config": {"team_creation": {}}}
 
 # 00-namespace.yaml is written by hand: Helm installs into a namespace that is there.
 FILES: Mapping[str, Plain] = {
     "10-access.yaml": Plain(["access"]),
+    "14-team-creation.yaml": Plain(["team-creation"], _CREATION),
+    "14-team-creation-kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
+    "14-team-creation-no-engine.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
     "16-no-engine.yaml": Plain(["no-engine"], _engine("none")),
     "17-datasets.yaml": Plain(

@@ -29,6 +29,9 @@ BOUND: dict[str, set[Bound]] = {
         ("datasets", "-trident"),
         ("team-a", "-trident"),
     },
+    "team-creation": {("", "-team-creation")},
+    "team-creation-kai": {("", "-team-creation"), ("", "-kai")},
+    "team-creation-no-engine": {("", "-team-creation"), ("", "-no-engine")},
     "anf": {("trident", "-records")},
     "anf-read": {("netapp", "-records")},
     # Its only team is another one.

@@ -33,9 +33,9 @@ ANYBODYS = {"deliveries", "people"}
 # Whose rows only whoever asked for them, a lead of theirs or an admin may change.
 OWNED = {"runs", "sweeps", "overrides", "restores", "reverts", "dataset_pushes"}
 OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions"}
-OF_ADMINS = {"team_changes", "slack_teams", "managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
+OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
              "anf_moved_volumes", "anf_pools", "installation", "channels",
-             "group_members"}  # fmt: skip
+             "group_members", "slack_teams", "team_changes"}  # fmt: skip
 # These a whole team may use that has them from another.
 SHARED = {"dataset_caches", "dataset_shares"}
 _SHOWN = (

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -76,8 +77,8 @@ def test_what_the_cluster_lacks_is_named(client: CommandClient, served: Served) 
             " teams.team-a.queue."
         ),
         (
-            "The bot lacks rights in namespace team-a of default: create jobs. It needs a RoleBinding"
-            " there."
+            "The bot lacks rights in namespace team-a of default: create jobs. It needs a"
+            " RoleBinding there."
         ),
     ]
 
@@ -94,7 +95,7 @@ def test_other_teams_are_for_platform_people(client: CommandClient) -> None:
 
 
 def test_team_of_slack_shows_what_it_lost(client: CommandClient) -> None:
-    made = {"kind": "Namespace", "name": "vision", "namespace": None, "body": {}}
+    made: dict[str, Any] = {"kind": "Namespace", "name": "vision", "namespace": None, "body": {}}
 
     def add(session: Session) -> None:
         said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
@@ -114,7 +115,7 @@ def test_quota_is_changed_with_an_approval(client: CommandClient) -> None:
     told = client.says(CAROL, APPROVALS, "/team set team-a --gpus 12")
     assert told.startswith("Requested for team-a: nominal quota 4 → 12 GPUs of h100, permanently.")
     row = client.application.database.read(lambda s: s.exec(select(Override)).one())
-    assert (row.team, row.mode, row.amount) == ("team-a", Mode.BASE, 12)
+    assert (row.team, row.mode, int(row.amount)) == ("team-a", str(Mode.BASE), 12)
     assert client.says(ERIN, TEAM_A, "/team set team-a --gpus 12").startswith(
         "This requires the right quota.set, which you do not have here."
     )
@@ -143,7 +144,8 @@ def test_words_that_name_nothing_are_refused(client: CommandClient) -> None:
     )
     assert client.says(CAROL, APPROVALS, "/team create vision --gpus 2 --channel vision") == (
         "`--channel` takes a mention of a channel, such as `#vision`, not `vision`.\n"
-        "Write it like `--channel #C0VISION`. For example `/team create vision --gpus 8 --cohort gpus`."
+        "Write it like `--channel #C0VISION`. For example `/team create vision --gpus 8 --cohort"
+        " gpus`."
     )
 
 
