@@ -17,6 +17,7 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.people.access import Access, Caller, ChannelPlace
 from bot.reconcile.frame import ControllerContext
+from bot.teams.checking import check_rights
 from bot.teams.controller import TeamController
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 from playground.cluster.kai_story import ABOVE
@@ -151,6 +152,8 @@ def test_team_on_kueue_admits_and_goes(
     plane: ControlPlane, site: Site, own_database: Database
 ) -> None:
     rig, flavor = Rig(plane, own_database, "kueue"), site.add_flavor()
+    (checked,) = check_rights(rig.settings, rig.cluster, "default")
+    assert checked.says == "all rights are granted"
     row = rig.created(gpu_type=flavor, above="gpus")
     assert row.checks == [
         "accepted by a dry run",
