@@ -37,6 +37,7 @@ from bot.snapshots.team_uses import team_uses as uses_of_snapshots
 from bot.status.service import StatusService
 from bot.teams.parts import TeamsArea
 from bot.teams.service import teams_of_slack
+from bot.teams.tables import TOPIC as TEAMS
 from bot.teams.uses import TeamUses
 from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
@@ -112,6 +113,7 @@ class Application:
         self.registry = commands(now.slack.command_prefix)
         self._on = self._foundations(followed)
         settings.add_teams(self._slack_teams)
+        self.database.on_commit(self._heard)
         self.clusters = self._on.clusters
         self.services = _services(self._on, settings.in_file)
         self.areas: Sequence[Area] = self.services.areas
@@ -167,6 +169,10 @@ class Application:
     def _slack_teams(self) -> TeamRows:
         workspace = self.settings.in_file().workspace
         return self.database.read(lambda session: teams_of_slack(session, workspace))
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if TEAMS in topics:
+            self.settings.look_now()
 
     def _foundations(self, followed: Mapping[str, Following]) -> Foundations:
         installation = self.database.transaction(schema.installation)

@@ -3,6 +3,7 @@
 Teams created from Slack are rows of the database. They are part of the settings, too.
 """
 
+import threading
 from collections.abc import Callable
 
 import structlog
@@ -30,6 +31,7 @@ class CurrentSettings:
         self._left_out: tuple[str, ...] = ()
         self._listeners: list[Callable[[], None]] = []
         self._untold: list[Callable[[], None]] = []
+        self._woken = threading.Event()
         self._thread = EssentialThread("settings", self._pass)
         self.threads = (self._thread,)
 
@@ -64,6 +66,11 @@ class CurrentSettings:
     def stop(self) -> None:
         """Stops checking the file."""
         self._thread.stop()
+        self._woken.set()
+
+    def look_now(self) -> None:
+        """Has the next look at file and rows taken at once; returns without waiting for it."""
+        self._woken.set()
 
     def refresh(self) -> None:
         """Takes the file's settings if they changed and are valid, and the teams of rows."""
@@ -97,5 +104,7 @@ class CurrentSettings:
             log.warning("a team of the database does not fit the file", problem=each)
 
     def _pass(self) -> None:
-        if not self._thread.stopping.wait(_LOOK_SECONDS):
+        self._woken.wait(_LOOK_SECONDS)
+        self._woken.clear()
+        if not self._thread.stopping.is_set():
             self.refresh()

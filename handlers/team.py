@@ -47,7 +47,7 @@ class TeamOptions:
     namespace: str | None
     queue: str | None
     gpu_type: str | None
-    above: str | None
+    cohort: str | None
     channel: str | None
     members: tuple[str, ...] | None
     leads: tuple[str, ...] | None
@@ -67,12 +67,12 @@ class TeamOptions:
     ),
     cluster=CLUSTER,
 )
-@team.argument("name", TeamName(), help="Name of the new team")
+@team.argument("name", ObjectName(), help="Name of the new team")
 @team.option("--gpus", WholeNumber(0, 1024), required=True, help="Nominal quota in GPUs")
 @team.option("--namespace", ObjectName(), help="Its namespace (default: the team's name)")
 @team.option("--queue", ObjectName(), help="Its queue (default: the team's name)")
 @team.option("--type", "gpu_type", FlavorName(), help="GPU type, if the cluster has several")
-@team.option("--cohort", "above", ObjectName(), help="Cohort, or the parent Queue on KAI")
+@team.option("--cohort", ObjectName(), help="Cohort, or the parent Queue on KAI")
 @team.option("--channel", ChannelId(), help="Its channel")
 @team.option("--members", People(), help="People and user groups")
 @team.option("--leads", People(), help="People and user groups who lead it")
@@ -85,7 +85,7 @@ def create(ctx: Context, options: TeamOptions) -> Reply:
         namespace=options.namespace,
         queue=options.queue,
         gpu_type=options.gpu_type,
-        above=options.above,
+        above=options.cohort,
         cluster=options.cluster,
         channel=options.channel,
         members=options.members or (),

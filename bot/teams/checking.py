@@ -33,7 +33,7 @@ def check_rights(settings: Settings, cluster: Cluster, about: str) -> Findings:
         return
     missing = list(_missing(settings, cluster))
     if missing:
-        remedy = "Upgrade the Helm release, or apply deploy/kubernetes/14-team-creation.yaml."
+        remedy = "Upgrade the Helm release, or apply deploy/kubernetes/team-creation."
         says = f"missing for `/team create`: {', '.join(missing)}"
         yield Finding(f"{about} team creation", "failed", says, remedy)
     else:

@@ -24,7 +24,7 @@ from bot.teams.tables import TeamChange
 _REFUSED = {"Forbidden", "OverQuota", "AlreadyExists"}
 _SWITCH = (
     "With `team_creation` in its configuration, the Helm chart grants them: upgrade the release, or"
-    " apply deploy/kubernetes/14-team-creation.yaml."
+    " apply deploy/kubernetes/team-creation."
 )
 
 

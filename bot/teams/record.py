@@ -10,6 +10,7 @@ from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as audit
 from bot.config import Settings
+from bot.database.topics import touch
 from bot.errors import LimitError
 from bot.masking import hide_secrets
 from bot.people.access import Caller, ChannelPlace
@@ -19,7 +20,7 @@ from bot.slack.markup import Markup, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
 from bot.teams.decide import Approved, Ask, Decision, EndChange, TeamObserved
 from bot.teams.objects import KeptObject
-from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
+from bot.teams.tables import CHANGE, TOPIC, ChangePhase, SlackTeam, TeamChange, Verb
 
 ChangeFindings = Findings[Decision, TeamObserved]
 POLICY = "team_change"
@@ -110,6 +111,7 @@ def open_team(session: Session, row: TeamChange, now: datetime) -> None:
         change_id=row.id, created_at=now,
     )  # fmt: skip
     session.merge(team)
+    touch(session, TOPIC)
 
 
 def finish(session: Session, row: TeamChange, phase: ChangePhase, now: datetime) -> None:
@@ -132,6 +134,7 @@ def _close_team(session: Session, row: TeamChange) -> None:
     team = session.get(SlackTeam, (row.workspace_id, row.team))
     if team is not None:
         session.delete(team)
+        touch(session, TOPIC)
 
 
 def _kept(each: KeptObject) -> dict[str, object]:

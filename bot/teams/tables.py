@@ -14,6 +14,8 @@ from bot.reconcile.wakeups import cluster_lane
 from bot.slack.messages import Subject
 
 CHANGE = "team-change"
+TOPIC = "slack-teams"
+"""The topic of transactions that add or remove a team of the settings."""
 
 
 class Verb(StrEnum):

@@ -1,11 +1,13 @@
 """Settings that change while the bot runs: good ones are taken, bad ones are not."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from bot.config import ConfigurationFile
 from bot.current import CurrentSettings
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 
 GOOD = """\
 workspace: T0QM
@@ -121,3 +123,17 @@ def test_team_that_does_not_fit_is_named(path: Path, current: CurrentSettings) -
     current.refresh()
     assert list(current().teams) == ["team-a", "vision"]
     assert not current.problem
+
+
+def test_rows_are_taken_at_once_when_told(current: CurrentSettings) -> None:
+    """Not only at the next look, seconds later."""
+    rows: dict[str, dict[str, object]] = {}
+    current.add_teams(lambda: dict(rows))
+    changed = threading.Event()
+    current.on_change(changed.set)
+    current.start()
+    rows["vision"] = dict(SAID)
+    current.look_now()
+    assert changed.wait(PATIENCE_SECONDS)
+    current.stop()
+    assert list(current().teams) == ["team-a", "vision"]

@@ -15,7 +15,9 @@ Right = tuple[str, str, str]  # group, resource, verb
 
 def granted() -> set[Right]:
     """All that the roles of deploy/ say."""
-    bodies = [body for path in DEPLOYED.glob("1*.yaml") for body in deployed(path.name)]
+    paths = [*DEPLOYED.glob("1*.yaml"), *DEPLOYED.glob("team-creation/*.yaml")]
+    names = [str(path.relative_to(DEPLOYED)) for path in paths]
+    bodies = [body for name in names for body in deployed(name)]
     return {
         (group, resource, verb)
         for body in bodies

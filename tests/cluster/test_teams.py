@@ -32,7 +32,6 @@ from tests.cluster.test_repairs import nobody
 
 BINDINGS = "rolebindings.rbac.authorization.k8s.io"
 CLUSTER_QUEUES, LOCAL_QUEUES = "clusterqueues.kueue.x-k8s.io", "localqueues.kueue.x-k8s.io"
-FILES = {"kueue": "", "kai": "-kai", "none": "-no-engine"}
 
 
 class SkippingClock(Clock):
@@ -52,7 +51,7 @@ class Rig:
     def __init__(self, plane: ControlPlane, database: Database, engine: str) -> None:
         self.api, self.database, self.clock = plane.api, database, SkippingClock()
         self.team = f"vision-{secrets.token_hex(3)}"
-        deploy(plane.api, f"14-team-creation{FILES[engine]}.yaml")
+        deploy(plane.api, f"team-creation/{engine}.yaml")
         deciders = {"approvers": {"people": [CAROL, ERIN]}}
         self.settings = Settings.model_validate(
             {
@@ -195,7 +194,7 @@ def test_team_without_engine_has_a_limit(plane: ControlPlane, own_database: Data
 @pytest.fixture
 def bot(plane: ControlPlane) -> Iterator[Api]:
     """The API as the bot's service account has it; the plane's policies are in force."""
-    deploy(plane.api, "14-team-creation.yaml")
+    deploy(plane.api, "team-creation/kueue.yaml")
     with Api.to(plane.bot_kubeconfig) as api:
         probe: Object = {"metadata": {"name": "probe"}}
         wait_for(lambda: "own labels" in refusal(api, "namespaces", probe), "the policy of teams")

@@ -41,12 +41,13 @@ def _engine(name: str) -> dict[str, Any]:
 
 _CREATION: dict[str, Any] = {"config": {"team_creation": {}}}
 
-# 00-namespace.yaml is written by hand: Helm installs into a namespace that is there.
+# 00-namespace.yaml is written by hand: Helm installs into a namespace that is there. What has a
+# folder of its own is not applied with the others.
 FILES: Mapping[str, Plain] = {
     "10-access.yaml": Plain(["access"]),
-    "14-team-creation.yaml": Plain(["team-creation"], _CREATION),
-    "14-team-creation-kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
-    "14-team-creation-no-engine.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
+    "team-creation/kueue.yaml": Plain(["team-creation"], _CREATION),
+    "team-creation/kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
+    "team-creation/none.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
     "16-no-engine.yaml": Plain(["no-engine"], _engine("none")),
     "17-datasets.yaml": Plain(

@@ -66,7 +66,8 @@ def rights(objects: list[dict[str, Any]], *roles: str) -> set[Right]:
 
 
 def rights_of_plain() -> set[Right]:
-    return rights([o for path in KUBERNETES.glob("1*.yaml") for o in plain_objects(path)])
+    paths = [*KUBERNETES.glob("1*.yaml"), *KUBERNETES.glob("team-creation/*.yaml")]
+    return rights([o for path in paths for o in plain_objects(path)])
 
 
 @pytest.mark.parametrize("name", SETS)

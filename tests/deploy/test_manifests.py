@@ -14,6 +14,7 @@ from tests.schemas import fits_its_kind
 
 ROOT = Path(__file__).parents[2]
 FILES = [*sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))]
+FILES += sorted((ROOT / "deploy" / "kubernetes").glob("team-creation/*.yaml"))
 FILES.append(ROOT / "deploy" / "secret.example.yaml")
 
 
@@ -138,9 +139,9 @@ def test_no_role_has_wildcards_or_reaches_into_pods() -> None:
     assert all(rule["resourceNames"] == own for rule in rules if "bind" in rule["verbs"])
 
 
-@pytest.mark.parametrize("engine", ["", "-kai", "-no-engine"])
+@pytest.mark.parametrize("engine", ["kueue", "kai", "none"])
 def test_creating_teams_needs_its_own_role(engine: str) -> None:
-    path = ROOT / "deploy" / "kubernetes" / f"14-team-creation{engine}.yaml"
+    path = ROOT / "deploy" / "kubernetes" / "team-creation" / f"{engine}.yaml"
     (role,) = [
         each
         for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))
@@ -154,9 +155,9 @@ def test_creating_teams_needs_its_own_role(engine: str) -> None:
     }
     changes = ("create", "delete")
     own = {
-        "": {(each, v) for each in ("clusterqueues", "localqueues") for v in changes},
-        "-kai": {("queues", v) for v in changes},
-        "-no-engine": {("resourcequotas", v) for v in (*changes, "get")},
+        "kueue": {(each, v) for each in ("clusterqueues", "localqueues") for v in changes},
+        "kai": {("queues", v) for v in changes},
+        "none": {("resourcequotas", v) for v in (*changes, "get")},
     }
     assert granted == own[engine] | {("clusterroles", "bind")} | {
         (each, v) for each in ("namespaces", "rolebindings") for v in (*changes, "get")

@@ -15,7 +15,7 @@ def test_rights_are_checked_where_it_is_on(teaming: Teaming) -> None:
     about = "cluster default team creation"
     assert rights(teaming) == [Finding(about, "ok", "all rights are granted")]
     teaming.world.app.access.forbidden |= {("delete", "namespaces"), ("bind", "clusterroles")}
-    remedy = "Upgrade the Helm release, or apply deploy/kubernetes/14-team-creation.yaml."
+    remedy = "Upgrade the Helm release, or apply deploy/kubernetes/team-creation."
     says = "missing for `/team create`: delete namespaces, bind ClusterRole quartermaster-team"
     assert rights(teaming) == [Finding(about, "failed", says, remedy)]
     teaming.policy = teaming.told(team_creation=None)

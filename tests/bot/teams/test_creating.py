@@ -221,7 +221,7 @@ def test_missing_rights_are_named_before_the_approval(teaming: Teaming) -> None:
         ),
         (
             "With `team_creation` in its configuration, the Helm chart grants them: upgrade the"
-            " release, or apply deploy/kubernetes/14-team-creation.yaml."
+            " release, or apply deploy/kubernetes/team-creation."
         ),
     ]
 
