@@ -2,7 +2,8 @@
 
 from playground.cluster.cluster import Cluster
 from playground.settings import Setup
-from playground.slack.workspace import BOT_USER, Channel, Workspace
+from playground.slack.people import BOT_USER, Channel
+from playground.slack.workspace import Workspace
 from playground.story.context import StoryError
 from playground.story.person import Card, Person
 from playground.story.steps import ends_well, is_admitted, submits
@@ -72,9 +73,11 @@ async def _is_used(story: Story, bob: Person, carol: Person) -> None:
 async def _gets_more(story: Story, carol: Person, erin: Person) -> None:
     await carol.types(APPROVALS, "/team set vision --gpus 6")
     await carol.is_told("Requested for vision: nominal quota 4 → 6 GPUs of h100, permanently.")
-    card = await story.card(APPROVALS, "vision")
+    card = await story.card(APPROVALS, "Base quota of vision: 6 GPUs of h100")
     await _is_approved(card, erin)
     await card.shows("Ended")
+    await story.reply(card, "approved by @Erin: nominal quota 4 → 6 GPUs of h100")
+    await story.reply(card, "done: nominal quota 4 → 6 GPUs of h100, permanently.")
 
 
 async def _is_removed(story: Story, carol: Person, erin: Person) -> None:
