@@ -4,7 +4,6 @@ from playground.cluster.cluster import Cluster
 from playground.settings import Setup
 from playground.slack.people import BOT_USER, Channel
 from playground.slack.workspace import Workspace
-from playground.story.context import StoryError
 from playground.story.person import Card, Person
 from playground.story.steps import ends_well, is_admitted, submits
 from playground.story.story import Story
@@ -81,11 +80,13 @@ async def _gets_more(story: Story, carol: Person, erin: Person) -> None:
 
 
 async def _is_removed(story: Story, carol: Person, erin: Person) -> None:
+    # Who asks is answered by a button, also where the bot may be killed.
+    was, story.unreliable = story.unreliable, False
     await carol.types(APPROVALS, "/team remove vision")
     asked = await carol.is_told("Remove team vision and its 4 objects?", "cannot be undone")
-    if asked is None:
-        raise StoryError("the question has no button")
-    await carol.clicks(asked, "Request it")
+    story.unreliable = was
+    if asked is not None:
+        await carol.clicks(asked, "Request it")
     await carol.is_told("Requested. Its card in this channel shows the progress of vision.")
     card = await story.card(APPROVALS, "Remove team vision")
     await card.shows("Waiting for approval", "will be deleted")
