@@ -27,8 +27,8 @@ from bot.teams.decide import (
     decide,
 )
 from bot.teams.objects import engine_of, labelled, read, resource_of
-from bot.teams.observe import states, tried
-from bot.teams.record import ChangeFindings, Recorder
+from bot.teams.observe import dry_run, states
+from bot.teams.record import ChangeFindings, TeamRecorder
 from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
 from bot.teams.uses import TeamUses, in_namespace, kept_for
 
@@ -48,7 +48,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         super().__init__(context)
         self._approvals = approvals
         self._uses = uses
-        self._recorder = Recorder(context.settings, approvals.approvals)
+        self._recorder = TeamRecorder(context.settings, approvals.approvals)
 
     @override
     def observe(self, row: TeamChange, now: datetime) -> TeamObserved:
@@ -56,7 +56,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
             case ChangePhase.ASKED:
                 return self._of_approval(row)
             case ChangePhase.CHECKING if row.verb == Verb.CREATE:
-                return tried(self._context.settings(), self._cluster(row), row)
+                return dry_run(self._context.settings(), self._cluster(row), row)
             case ChangePhase.CLOSING if now - row.since < CLOSED_AFTER:
                 return TeamObserved()
             case ChangePhase.MAKING:

@@ -35,14 +35,14 @@ def states(
     return [_state(cluster, engine, team, each) for each in objects]
 
 
-def tried(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserved:
+def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserved:
     """What would be made for a new team, and whether the API server would accept it."""
     quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above)
     engine = engine_of(settings, cluster.name)
     try:
         objects = read(kept(objects_of(settings, cluster, cluster.user(), quota)))
         found = states(cluster, engine, row.team, objects)
-        checks = tuple(_tried(cluster, engine, row.team, each, found) for each in found)
+        checks = tuple(_dry_run_of(cluster, engine, row.team, each, found) for each in found)
     except ClusterError as error:
         if error.is_final or error.reason in _REFUSED:
             unblock = _SWITCH if error.reason == "Forbidden" else error.hint
@@ -59,7 +59,7 @@ def _state(cluster: Cluster, engine: EngineDefinition, team: str, each: KeptObje
     return ObjectState(each, found.uid, ours, found.metadata.deletion_timestamp is not None)
 
 
-def _tried(
+def _dry_run_of(
     cluster: Cluster,
     engine: EngineDefinition,
     team: str,

@@ -31,7 +31,7 @@ _ENDS = {
 }
 
 
-class Recorder:
+class TeamRecorder:
     """Records steps of changes; approvals are asked and used in the same transaction."""
 
     def __init__(self, settings: Callable[[], Settings], approvals: Approvals) -> None:

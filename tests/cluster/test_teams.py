@@ -221,7 +221,7 @@ def binding(role: str, subject: str = BOT) -> Object:
     }
 
 
-def test_the_bot_binds_its_role_in_its_namespaces_alone(bot: Api, site: Site) -> None:
+def test_roles_are_bound_in_own_namespaces_alone(bot: Api, site: Site) -> None:
     own, other = site.add_namespace(labels=OURS), site.add_namespace()
     role = "quartermaster-team"
     assert refusal(bot, BINDINGS, binding(role), own) == ""
@@ -232,7 +232,7 @@ def test_the_bot_binds_its_role_in_its_namespaces_alone(bot: Api, site: Site) ->
         assert "attempting to grant RBAC permissions" in refusal(bot, BINDINGS, binding(wide), own)
 
 
-def test_the_bot_deletes_its_own_namespaces_alone(bot: Api, site: Site) -> None:
+def test_own_namespaces_alone_are_deleted(bot: Api, site: Site) -> None:
     own, other = site.add_namespace(labels=OURS), site.add_namespace()
     bot.delete("namespaces", own)
     with pytest.raises(ApiError) as refused:

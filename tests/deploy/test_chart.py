@@ -91,8 +91,8 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
     "teams without confinement": (
         merged(config(team_creation={}), {"confinement": False}),
         (
-            "config.team_creation needs confinement: true: without its policies, whoever has the"
-            " bot's token could delete any namespace."
+            "config.team_creation needs confinement: true: without its policies, the bot's"
+            " token could delete any namespace."
         ),
     ),
     "a namespace for no datasets": (

@@ -138,7 +138,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         assert said.startswith(_TAKEN), (text, said)
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
-    made = do(_rows) | do(_of_sweeps)
+    made = do(_rows) | do(_of_sweeps) | do(_of_teams)
     own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
     own["pvc.delete-ask"] = own["pvc.delete"]
     return do(_values) | made | _OF_NO_TEAM | own
@@ -253,12 +253,8 @@ def _rows(session: Session) -> dict[str, str]:
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
-    said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
-    team = SlackTeam(workspace_id="T0QM", name="vision", said=said, objects=[], change_id="any",
-                     created_at=datetime.now(UTC))  # fmt: skip
-    asked = _row(TeamChange, team="speech", verb="create", said=said, phase=ChangePhase.ASKED)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step, team, asked])  # fmt: skip
+                     watch, wait, step])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -271,13 +267,21 @@ def _rows(session: Session) -> dict[str, str]:
         "snapshot.cancel-revert": revert.id,
         "pvc.resize-withdraw": resize.id,
         "pvc.delete-cancel": deletion.id,
-        "team.remove": "vision",
-        "team.withdraw": asked.id,
         "quota.step": step.id,
         "quota.unstep": step.id,
         "gpu.unwait": wait.id,
         "train.unwatch": wide.id,
     }
+
+
+def _of_teams(session: Session) -> dict[str, str]:
+    """A team that was created from Slack, and the request for another."""
+    said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
+    team = SlackTeam(workspace_id="T0QM", name="vision", said=said, objects=[], change_id="any",
+                     created_at=datetime.now(UTC))  # fmt: skip
+    asked = _row(TeamChange, team="speech", verb="create", said=said, phase=ChangePhase.ASKED)
+    session.add_all([team, asked])
+    return {"team.remove": "vision", "team.withdraw": asked.id}
 
 
 def _of_sweeps(session: Session) -> dict[str, str]:
