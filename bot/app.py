@@ -1,7 +1,7 @@
 """The composition root: it builds what the areas share, and connects what they bring."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -15,11 +15,12 @@ from bot.clock import Clock
 from bot.cluster.api.following import Following
 from bot.cluster.cluster import Cluster
 from bot.commands.dispatcher import CommandDispatcher
-from bot.config import ConfigurationFile
+from bot.config import ConfigurationFile, Settings, TeamRows
 from bot.current import CurrentSettings
 from bot.database import schema
 from bot.database.database import Database
 from bot.datasets.parts import DatasetsArea
+from bot.datasets.team_uses import team_uses as uses_of_datasets
 from bot.gauges import GaugeSource
 from bot.gpus.parts import GpusArea
 from bot.home.source import HomeSource
@@ -27,6 +28,7 @@ from bot.people.access import Access
 from bot.quotas.engines.opening import follow
 from bot.quotas.engines.registry import Engines
 from bot.quotas.parts import QuotasArea
+from bot.quotas.team_uses import team_uses as uses_of_quotas
 from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.services import Services
@@ -34,13 +36,20 @@ from bot.slack.grammar.registry import Registry
 from bot.slack.messages import Renderer
 from bot.slack.sending.gauges import GAUGES as MESSAGE_GAUGES
 from bot.snapshots.parts import SnapshotsArea
+from bot.snapshots.team_uses import team_uses as uses_of_snapshots
 from bot.status.service import StatusService
+from bot.teams.parts import TeamsArea
+from bot.teams.service import teams_of_slack
+from bot.teams.tables import TOPIC as TEAMS
+from bot.teams.uses import TeamUses
 from bot.training.kinds import WORKLOADS
 from bot.training.parts import TrainingArea
 from bot.training.records.makers import makers_of
 from bot.training.records.mounting import runs_needing
 from bot.training.stopping import RunStopping
+from bot.training.team_uses import team_uses as uses_of_training
 from bot.volumes.parts import VolumesArea
+from bot.volumes.team_uses import team_uses as uses_of_volumes
 from handlers.declared import COMMANDS
 from handlers.options import OPTIONS
 from handlers.shortcuts import SHORTCUTS
@@ -51,6 +60,13 @@ from jobs.timetable import Timetable
 
 _SYNC_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
+_USES: Sequence[TeamUses] = (
+    uses_of_training,
+    uses_of_datasets,
+    uses_of_snapshots,
+    uses_of_quotas,
+    uses_of_volumes,
+)
 
 
 def version() -> str:
@@ -99,8 +115,10 @@ class Application:
         self.database.read(lambda session: schema.refuse_misfit(session, version()))
         self.registry = commands(now.slack.command_prefix)
         self._on = self._foundations(followed)
+        settings.add_teams(self._slack_teams)
+        self.database.on_commit(self._heard)
         self.clusters = self._on.clusters
-        self.services = _services(self._on)
+        self.services = _services(self._on, settings.in_file)
         self.areas: Sequence[Area] = self.services.areas
         self.dispatcher = CommandDispatcher(
             self.database, self.clock, self.registry, self.services, OBJECTS, OPTIONS
@@ -156,6 +174,14 @@ class Application:
             area.close()
         self.database.close()
 
+    def _slack_teams(self) -> TeamRows:
+        workspace = self.settings.in_file().workspace
+        return self.database.read(lambda session: teams_of_slack(session, workspace))
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if TEAMS in topics:
+            self.settings.look_now()
+
     def _foundations(self, followed: Mapping[str, Following]) -> Foundations:
         installation = self.database.transaction(schema.installation)
         access = Access(self.settings)
@@ -173,13 +199,14 @@ class Application:
         )
 
 
-def _services(on: Foundations) -> Services:
+def _services(on: Foundations, in_file: Callable[[], Settings]) -> Services:
     """The areas, each built on those it uses; what points back is handed over as a function."""
     engines = Engines(on.settings, on.clusters)
     volumes = VolumesArea(on)
     datasets = DatasetsArea(on, volumes.files, makers_of)
     snapshots = SnapshotsArea(on, volumes.reads, runs_needing)
     training = TrainingArea(on, engines, snapshots.of_runs, datasets.caches)
+    quotas = QuotasArea(on, engines, RunStopping(training.runs))
     return Services(
         settings=on.settings,
         access=on.access,
@@ -188,7 +215,8 @@ def _services(on: Foundations) -> Services:
         datasets=datasets,
         snapshots=snapshots,
         training=training,
-        quotas=QuotasArea(on, engines, RunStopping(training.runs)),
+        quotas=quotas,
         gpus=GpusArea(on, engines, training.idling, datasets.usage),
+        teams=TeamsArea(on, engines, quotas.service, in_file, _USES),
         status=StatusService(on.settings, on.clusters, version()),
     )

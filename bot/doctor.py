@@ -28,6 +28,7 @@ from bot.slack.client import Identity, SlackClient
 from bot.slack.grammar.manifest import SCOPES
 from bot.slack.web_api import WebApi
 from bot.snapshots import checking as snapshots
+from bot.teams.checking import check_rights, settings_with_teams
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType
 from bot.training.placing.checking import template_findings
@@ -74,6 +75,8 @@ def examine(path: Path) -> list[Finding]:
     """All findings; only an invalid configuration ends the checks early."""
     settings = ConfigurationFile(path).load()
     findings = [Finding("configuration", "ok", f"{path}; teams: {', '.join(settings.teams)}")]
+    settings, of_teams = settings_with_teams(settings)
+    findings += of_teams
     findings += _http(settings)
     findings += _checked("database", partial(_database, settings))
     findings += _checked("slack", lambda: _slack(settings, read_secrets(settings.slack.transport)))
@@ -260,6 +263,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     in_teams = _IN_TEAMS if at.ingress is None else (*_IN_TEAMS, *_FOR_ENTRANCES)
     yield _rights(cluster, about, _needed(engine.rights, roots, in_teams, teams))
     yield from training.kind_findings(roots, teams, about)
+    yield from check_rights(settings, cluster, about)
     yield from engine.check_teams(teams, cluster, about)
     yield from template_findings(settings, engine, cluster, about)
     yield from snapshots.checks(settings, cluster)

@@ -18,6 +18,8 @@ class Right(StrEnum):
     QUOTA_REQUEST = "quota.request"
     QUOTA_REVOKE_ANY = "quota.revoke_any"
     QUOTA_SET = "quota.set"
+    TEAM_READ = "team.read"
+    TEAM_CHANGE = "team.change"
     DATASET_READ = "dataset.read"
     DATASET_ADD = "dataset.add"
     DATASET_VERSION = "dataset.version"
@@ -95,6 +97,8 @@ RULES: Mapping[Right, Rule] = {
     Right.QUOTA_REQUEST: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.QUOTA_REVOKE_ANY: Rule(_HEADS, _READING),
     Right.QUOTA_SET: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.TEAM_READ: Rule(EVERYBODY | {Role.APPROVER}, _READING),
+    Right.TEAM_CHANGE: Rule(frozenset({Role.ADMIN}), _READING),
     Right.DATASET_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.DATASET_ADD: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.DATASET_VERSION: Rule(EVERYBODY, _TEAM_OR_DIRECT),

@@ -12,6 +12,7 @@ from bot.people.access import Access
 from bot.quotas.parts import QuotasArea
 from bot.snapshots.parts import SnapshotsArea
 from bot.status.service import StatusService
+from bot.teams.parts import TeamsArea
 from bot.training.parts import TrainingArea
 from bot.volumes.parts import VolumesArea
 
@@ -29,6 +30,7 @@ class Services:
     training: TrainingArea
     quotas: QuotasArea
     gpus: GpusArea
+    teams: TeamsArea
     status: StatusService
 
     @property
@@ -41,4 +43,5 @@ class Services:
             self.training,
             self.quotas,
             self.gpus,
+            self.teams,
         )

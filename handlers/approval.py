@@ -14,6 +14,7 @@ from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.resizes.card import waiting as resizes_waiting
 from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT
+from bot.teams.card import waiting as teams_waiting
 from bot.volumes.changes.notices import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 
@@ -29,6 +30,7 @@ def waiting(ctx: Context) -> Reply:
         *reverts_waiting(ctx.snapshots.reverts.undecided(ctx.session)),
         *resizes_waiting(ctx.snapshots.resizes.undecided(ctx.session)),
         *changes_waiting(ctx.volumes.changes.undecided(ctx.session)),
+        *teams_waiting(ctx.services.teams.service.undecided(ctx.session)),
         *_otherwise(ctx.approvals.waiting(ctx.session)),
     )
     if not others:

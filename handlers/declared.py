@@ -14,6 +14,7 @@ from handlers.pvc import pvc
 from handlers.qm import leftovers, state
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
+from handlers.team import team
 from handlers.train import (
     offers,
     records,
@@ -73,4 +74,4 @@ qm = Command(
     parts=(state.qm, leftovers.qm),
 )
 
-COMMANDS = (train, dataset, snapshot, pvc, quota, gpu, anf, approval, notices, qm)
+COMMANDS = (train, dataset, snapshot, pvc, quota, team, gpu, anf, approval, notices, qm)

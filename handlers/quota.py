@@ -117,7 +117,7 @@ def _foreseen(row: Override, effect: Effect | None) -> Sequence[Markup]:
 def request(ctx: Context, options: OverrideOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     request = _request(ctx, options)
-    return _receipt(ctx, ctx.quotas.request(ctx.session, request, ctx.caller, ctx.now))
+    return receipt(ctx, ctx.quotas.request(ctx.session, request, ctx.caller, ctx.now))
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _foresee_base(ctx: Context, _verb: Verb, options: BaseOptions) -> Sequence[M
 def set_base(ctx: Context, options: BaseOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     request = _base_request(ctx, options)
-    return _receipt(ctx, ctx.quotas.set_base(ctx.session, request, ctx.caller, ctx.now))
+    return receipt(ctx, ctx.quotas.set_base(ctx.session, request, ctx.caller, ctx.now))
 
 
 @quota.verb(
@@ -224,7 +224,7 @@ def click_step(ctx: Context, step_id: str) -> Reply:
     """Makes the request for which a workflow asked."""
     steps = ctx.services.quotas.steps
     row = steps.get(ctx.session, step_id)
-    return _receipt(ctx, steps.request(ctx.session, ctx.caller, row, ctx.now))
+    return receipt(ctx, steps.request(ctx.session, ctx.caller, row, ctx.now))
 
 
 @quota.button(DECLINE, right=Right.QUOTA_READ, team=_of_step)
@@ -241,7 +241,8 @@ def _length(row: Override) -> Markup:
     return plain(f", for {format_duration(timedelta(seconds=row.duration_seconds))}")
 
 
-def _receipt(ctx: Context, row: Override) -> Reply:
+def receipt(ctx: Context, row: Override) -> Reply:
+    """What was requested, where it is decided, and until when."""
     until = ctx.quotas.decision(ctx.session, row).open_until
     where = ctx.settings.approvals.channel
     place = join(" in ", channel(where)) if where else Markup("")

@@ -123,9 +123,13 @@ def write_yaml(path: Path, document: Mapping[str, Any]) -> None:
     path.write_text(yaml.safe_dump(dict(document), sort_keys=False), encoding="utf-8")
 
 
-def rights(engine: str = "kueue") -> list[dict[str, Any]]:
-    """The rules of the roles that a real installation gives the bot; any where there are none."""
-    files = (_DEPLOY / name for name in (*_RIGHTS, *_ENGINES[engine]))
+def rights(engine: str = "kueue", *, makes_teams: bool = False) -> list[dict[str, Any]]:
+    """The rules of the roles that a real installation gives the bot; any where there are none.
+
+    With `makes_teams`, these include what `/team create` needs.
+    """
+    own = (f"team-creation/{engine}.yaml",) if makes_teams else ()
+    files = (_DEPLOY / name for name in (*_RIGHTS, *_ENGINES[engine], *own))
     texts = [path.read_text(encoding="utf-8") for path in files if path.exists()]
     if not texts:
         return [dict(_EVERYTHING)]

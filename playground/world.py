@@ -188,7 +188,9 @@ class World:
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
                 await cluster.start()
-            cluster.admit_bot(token, rights(self.options.setup.clusters[name]))
+            setup = self.options.setup
+            makes_teams = "team_creation" in setup.settings
+            cluster.admit_bot(token, rights(setup.clusters[name], makes_teams=makes_teams))
             cluster.write_kubeconfig(out / kubeconfig(name), token)
         for number in range(self.options.bots):
             self.bots.append(self._bot(at, number))

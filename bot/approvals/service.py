@@ -75,6 +75,10 @@ class Approvals:
         wake(session, KIND, approval.id, LANE, now)
         return approval
 
+    def foresee(self, session: Session, policy: str, requester: str) -> None:
+        """Raises LimitError if there are too few approvers for a request of that person."""
+        self._refuse_hopeless(session, self._policy(policy), requester)
+
     def vote(
         self, session: Session, approval_id: str, voter: Caller, verdict: Verdict, now: datetime
     ) -> Approval:

@@ -76,6 +76,9 @@ PVCS = _core("persistentvolumeclaims", claims.PersistentVolumeClaim)
 VOLUMES = _core("persistentvolumes", claims.PersistentVolume, namespaced=False)
 ALLOWANCES = Resource("", ("v1",), "resourcequotas", "ResourceQuota", allowances.Allowance)
 NAMESPACES = _core("namespaces", namespaces.Namespace, namespaced=False)
+ROLE_BINDINGS = Resource(
+    "rbac.authorization.k8s.io", ("v1",), "rolebindings", "RoleBinding", namespaces.RoleBinding
+)
 SERVICE_ACCOUNTS = _core("serviceaccounts", namespaces.ServiceAccount)
 SERVICES = _core("services", services.Service)
 DEPLOYMENTS = Resource("apps", ("v1",), "deployments", "Deployment", services.Deployment)

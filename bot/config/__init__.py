@@ -43,8 +43,10 @@ from bot.config.sections.links import RunLink
 from bot.config.sections.presets import Preset
 from bot.config.sections.section import Circle
 from bot.config.sections.snapshots import Snapshots
+from bot.config.sections.team_creation import TeamCreation
 from bot.config.sections.teams import Admission, IdleRuns, Limits, RunDefaults, Team
 from bot.config.sections.templates import Template
+from bot.config.slack_teams import TeamRows, with_slack_team, with_slack_teams
 
 __all__ = [
     "DIGEST_SECTIONS",
@@ -92,9 +94,13 @@ __all__ = [
     "Snapshots",
     "Store",
     "Team",
+    "TeamCreation",
+    "TeamRows",
     "Template",
     "Training",
     "is_place",
     "needs_restart",
     "read_secrets",
+    "with_slack_team",
+    "with_slack_teams",
 ]

@@ -29,6 +29,7 @@ from bot.config.sections.presets import Preset
 from bot.config.sections.pvcs import Pvcs
 from bot.config.sections.section import Circle, Section
 from bot.config.sections.snapshots import Snapshots
+from bot.config.sections.team_creation import TeamCreation
 from bot.config.sections.teams import Team
 from bot.config.sections.templates import Template
 
@@ -121,6 +122,9 @@ class Approvals(Section):
     pvc_change: Policy = Policy()
     """A PVC that grows, if it costs more than `pvcs.approve_above`: `/pvc resize`."""
 
+    team_change: Policy = Policy()
+    """A team that is created or removed: `/team create`, `/team remove`."""
+
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies of all kinds of request."""
@@ -130,6 +134,7 @@ class Approvals(Section):
             self.anf_change,
             self.snapshot_restore,
             self.pvc_change,
+            self.team_change,
         )
 
 
@@ -251,6 +256,7 @@ class Settings(Section):
         default_factory=lambda: {"default": ClusterSettings()}
     )
     teams: dict[Name, Team]
+    team_creation: TeamCreation | None = None
     admins: Circle = Circle()
     """Platform admins: they set quotas, and approve alone in urgent cases (with an alert)."""
 

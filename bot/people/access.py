@@ -81,10 +81,8 @@ class Access:
         """
         settings = self._settings()
         groups = self._groups(session, person)
-        if team is not None and team not in settings.teams:
-            raise NotFoundError(
-                f"There is no team {team}.", f"The teams are: {', '.join(settings.teams)}."
-            )
+        if team is not None:
+            self.refuse_unknown(team)
         place, here = self.place(channel)
         mine = [name for name in settings.teams if self._roles(name, person, groups)]
         chosen = _choose(team, here, mine, place)
@@ -200,6 +198,12 @@ class Access:
     def teams(self) -> tuple[str, ...]:
         """The names of all teams."""
         return tuple(self._settings().teams)
+
+    def refuse_unknown(self, team: str) -> None:
+        """Raises NotFoundError unless there is such a team."""
+        teams = self._settings().teams
+        if team not in teams:
+            raise NotFoundError(f"There is no team {team}.", f"The teams are: {', '.join(teams)}.")
 
     def cluster_of(self, team: str) -> str:
         """The team's default cluster; empty if the team is no longer known."""

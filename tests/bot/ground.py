@@ -102,6 +102,7 @@ class Ground:
     """What the rig of every area stands on; `loop` is what it lets run."""
 
     loop: Loop
+    engine_name = "kueue"
 
     def __init__(self, database: Database, outside: Outside, policy: Settings) -> None:
         self.database = database
@@ -110,7 +111,8 @@ class Ground:
         self.policy = policy
         self.clock = SameClock(outside.clock)
         connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
-        watched = following("default", connection, watched_with("kueue"), unwatched_with("kueue"))
+        watched = following("default", connection, watched_with(self.engine_name),
+                            unwatched_with(self.engine_name))  # fmt: skip
         self.cluster = Cluster.of(watched, INSTALLATION, WORKLOADS)
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)

@@ -1,5 +1,6 @@
 """Settings that change while the bot runs: good ones are taken, bad ones are not."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from pydantic import SecretStr
 
 from bot.config import ConfigurationFile, Secrets, read_secrets
 from bot.current import CurrentSecrets, CurrentSettings
+from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 
 GOOD = """\
 workspace: T0QM
@@ -110,3 +112,62 @@ def test_incomplete_token_files_change_nothing(folder: Path) -> None:
     secrets.refresh()
     assert told == []
     assert secrets().app_token == SecretStr("xapp-old")
+
+
+SAID = {"namespace": "vision", "queue": "vision", "channels": ["C0VISION"]}
+
+
+def test_teams_of_slack_are_added_and_go(path: Path, current: CurrentSettings) -> None:
+    told: list[str] = []
+    current.on_change(lambda: told.append("changed"))
+    rows = {"vision": SAID}
+    current.add_teams(lambda: dict(rows))
+    assert list(current().teams) == ["team-a", "vision"]
+    assert list(current.in_file().teams) == ["team-a"]
+    rows["speech"] = {"namespace": "speech", "queue": "speech"}
+    current.refresh()
+    assert (list(current().teams), told) == (["team-a", "vision", "speech"], ["changed"])
+    path.write_text(GOOD + "quotas: {longest: 2d}\n")
+    current.refresh()
+    assert "vision" in current().teams
+    rows.clear()
+    current.refresh()
+    assert (list(current().teams), current().quotas.longest.days) == (["team-a"], 2)
+
+
+def test_what_slack_says_beats_the_file(path: Path, current: CurrentSettings) -> None:
+    own = "  vision: {namespace: old, queue: old, limits: {gpus_per_run: 4}}\n"
+    path.write_text(GOOD + own)
+    current.add_teams(lambda: {"vision": SAID})
+    current.refresh()
+    team = current().teams["vision"]
+    assert (team.namespace, team.queue, team.limits.gpus_per_run) == ("vision", "vision", 4)
+
+
+def test_team_that_does_not_fit_is_named(path: Path, current: CurrentSettings) -> None:
+    current.add_teams(lambda: {"vision": SAID})
+    path.write_text(GOOD.replace("C0TEAMA", "C0VISION"))
+    current.refresh()
+    assert list(current().teams) == ["team-a"]
+    assert current.problem == (
+        "Team vision, created in Slack, is left out: C0VISION already belongs to team-a; a channel"
+        " belongs to one team."
+    )
+    path.write_text(GOOD)
+    current.refresh()
+    assert list(current().teams) == ["team-a", "vision"]
+    assert not current.problem
+
+
+def test_rows_are_taken_at_once_when_told(current: CurrentSettings) -> None:
+    """Not only at the next look, seconds later."""
+    rows: dict[str, dict[str, object]] = {}
+    current.add_teams(lambda: dict(rows))
+    changed = threading.Event()
+    current.on_change(changed.set)
+    current.start()
+    rows["vision"] = dict(SAID)
+    current.look_now()
+    assert changed.wait(PATIENCE_SECONDS)
+    current.stop()
+    assert list(current().teams) == ["team-a", "vision"]

@@ -34,6 +34,7 @@ def with_minimal(*more: Values) -> dict[str, Any]:
 
 
 _DATASETS = config(datasets=DATASETS, stores={"lake": LAKE})
+_CREATION = config(team_creation={})
 _HTTP = config(slack={"transport": "http"})
 _INGRESS = {
     "className": "nginx",
@@ -74,6 +75,9 @@ SETS: Mapping[str, dict[str, Any]] = {
         config(anf={**AZURE, "trident_namespace": "netapp", "trident_deployment": "controller"}),
         {"rights": {"tridentRepairs": False}},
     ),
+    "team-creation": with_minimal(_CREATION),
+    "team-creation-kai": with_minimal(_CREATION, default_cluster(engine="kai")),
+    "team-creation-no-engine": with_minimal(_CREATION, default_cluster(engine="none")),
     "ingress-of-sessions": with_minimal(default_cluster(ingress={"host": "*.ml.example.com"})),
     "host-network": with_minimal(
         config(teams={"team-a": {"admission": {"host_network": ["sync"]}}})

@@ -35,13 +35,19 @@ class Plain:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _engine(name: str) -> Mapping[str, Any]:
+def _engine(name: str) -> dict[str, Any]:
     return {"config": {"clusters": {"default": {"engine": name}}}}
 
 
-# 00-namespace.yaml is written by hand: Helm installs into a namespace that is there.
+_CREATION: dict[str, Any] = {"config": {"team_creation": {}}}
+
+# 00-namespace.yaml is written by hand: Helm installs into a namespace that is there. What has a
+# folder of its own is not applied with the others.
 FILES: Mapping[str, Plain] = {
     "10-access.yaml": Plain(["access"]),
+    "team-creation/kueue.yaml": Plain(["team-creation"], _CREATION),
+    "team-creation/kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
+    "team-creation/none.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
     "16-no-engine.yaml": Plain(["no-engine"], _engine("none")),
     "17-datasets.yaml": Plain(

@@ -40,7 +40,8 @@ def test_plain_manifests_are_those_of_the_chart(helm: Helm, name: str) -> None:
 
 
 def test_every_plain_manifest_has_its_source() -> None:
-    assert {path.name for path in KUBERNETES.iterdir()} == {"00-namespace.yaml", *FILES}
+    names = {str(path.relative_to(KUBERNETES)) for path in KUBERNETES.rglob("*.yaml")}
+    assert names == {"00-namespace.yaml", *FILES}
     used = {template for each in FILES.values() for template in each.templates}
     templates = {path.stem for path in (CHART / "templates").glob("[a-z]*.yaml")}
     # Only Helm's users have these.
@@ -86,6 +87,13 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
     "datasets beside the bot": (
         config(datasets={"namespace": "quartermaster"}),
         BESIDE,
+    ),
+    "teams without confinement": (
+        merged(config(team_creation={}), {"confinement": False}),
+        (
+            "config.team_creation needs confinement: true: without its policies, the bot's"
+            " token could delete any namespace."
+        ),
     ),
     "a namespace for no datasets": (
         {"createDatasetsNamespace": True},

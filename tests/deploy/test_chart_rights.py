@@ -29,6 +29,9 @@ BOUND: dict[str, set[Bound]] = {
         ("datasets", "-trident"),
         ("team-a", "-trident"),
     },
+    "team-creation": {("", "-team-creation")},
+    "team-creation-kai": {("", "-team-creation"), ("", "-kai")},
+    "team-creation-no-engine": {("", "-team-creation"), ("", "-no-engine")},
     "anf": {("trident", "-records")},
     "anf-read": {("netapp", "-records")},
     # Its only team is another one.
@@ -64,7 +67,8 @@ def rights(objects: list[dict[str, Any]], *roles: str) -> set[Right]:
 
 
 def rights_of_plain() -> set[Right]:
-    return rights([o for path in KUBERNETES.glob("1*.yaml") for o in plain_objects(path)])
+    paths = [*KUBERNETES.glob("1*.yaml"), *KUBERNETES.glob("team-creation/*.yaml")]
+    return rights([o for path in paths for o in plain_objects(path)])
 
 
 @pytest.mark.parametrize("name", SETS)

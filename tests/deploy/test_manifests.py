@@ -14,6 +14,7 @@ from tests.schemas import fits_its_kind
 
 ROOT = Path(__file__).parents[2]
 FILES = [*sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))]
+FILES += sorted((ROOT / "deploy" / "kubernetes").glob("team-creation/*.yaml"))
 FILES.append(ROOT / "deploy" / "secret.example.yaml")
 
 
@@ -131,14 +132,36 @@ def test_secrets_are_reached_in_teams_namespaces_only() -> None:
 
 
 def test_no_role_has_wildcards_or_reaches_into_pods() -> None:
-    words = {
-        word
-        for o in objects()
-        for rule in o.get("rules", ())
-        for right in rule.values()
-        for word in right
+    rules = [rule for o in objects() for rule in o.get("rules", ())]
+    words = {word for rule in rules for right in rule.values() for word in right}
+    assert words & {"*", "pods/exec", "impersonate", "bind", "escalate"} == {"bind"}
+    own = ["quartermaster-team", "quartermaster-trident"]
+    assert all(rule["resourceNames"] == own for rule in rules if "bind" in rule["verbs"])
+
+
+@pytest.mark.parametrize("engine", ["kueue", "kai", "none"])
+def test_creating_teams_needs_its_own_role(engine: str) -> None:
+    path = ROOT / "deploy" / "kubernetes" / "team-creation" / f"{engine}.yaml"
+    (role,) = [
+        each
+        for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+        if each["kind"] == "ClusterRole"
+    ]
+    granted = {
+        (resource, verb)
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
     }
-    assert words & {"*", "pods/exec", "impersonate", "bind", "escalate"} == set()
+    changes = ("create", "delete")
+    own = {
+        "kueue": {(each, v) for each in ("clusterqueues", "localqueues") for v in changes},
+        "kai": {("queues", v) for v in changes},
+        "none": {("resourcequotas", v) for v in (*changes, "get")},
+    }
+    assert granted == own[engine] | {("clusterroles", "bind")} | {
+        (each, v) for each in ("namespaces", "rolebindings") for v in (*changes, "get")
+    }
 
 
 def test_namespaces_are_bound_one_by_one() -> None:

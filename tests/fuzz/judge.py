@@ -24,6 +24,7 @@ APPROVERS = {
     "anf_change": {CAROL, ERIN},
     "pvc_change": {CAROL, ERIN},
     "snapshot_restore": {CAROL},
+    "team_change": {CAROL, ERIN},
 }
 # Whoever decides over quota reads the digests of all teams, which come by a row of their own.
 READERS = {CAROL, ERIN}
@@ -34,7 +35,7 @@ OWNED = {"runs", "sweeps", "overrides", "restores", "reverts", "dataset_pushes"}
 OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions"}
 OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
              "anf_moved_volumes", "anf_pools", "installation", "channels",
-             "group_members"}  # fmt: skip
+             "group_members", "slack_teams", "team_changes"}  # fmt: skip
 # These a whole team may use that has them from another.
 SHARED = {"dataset_caches", "dataset_shares"}
 _SHOWN = (

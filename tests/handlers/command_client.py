@@ -40,12 +40,14 @@ teams:
     leads: {people: [U0BOB]}
     namespace: team-b
     local_queue: team-b
+team_creation: {}
 approvals:
   channel: C0APPROVE
   quota_override: {approvers: {people: [U0CAROL]}}
   quota_base: {approvers: {people: [U0CAROL, U0ERIN]}}
   anf_change: {approvers: {people: [U0CAROL, U0ERIN]}}
   pvc_change: {approvers: {people: [U0CAROL, U0ERIN]}}
+  team_change: {approvers: {people: [U0CAROL, U0ERIN]}}
 """
 # For tests of datasets, before what else they set.
 DATASETS = """\

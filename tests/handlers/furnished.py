@@ -22,6 +22,7 @@ from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
+from bot.teams.tables import ChangePhase, SlackTeam, TeamChange
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
@@ -137,7 +138,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         assert said.startswith(_TAKEN), (text, said)
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
-    made = do(_rows) | do(_of_sweeps)
+    made = do(_rows) | do(_of_sweeps) | do(_of_teams)
     own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
     own["pvc.delete-ask"] = own["pvc.delete"]
     return do(_values) | made | _OF_NO_TEAM | own
@@ -271,6 +272,16 @@ def _rows(session: Session) -> dict[str, str]:
         "gpu.unwait": wait.id,
         "train.unwatch": wide.id,
     }
+
+
+def _of_teams(session: Session) -> dict[str, str]:
+    """A team that was created from Slack, and the request for another."""
+    said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
+    team = SlackTeam(workspace_id="T0QM", name="vision", said=said, objects=[], change_id="any",
+                     created_at=datetime.now(UTC))  # fmt: skip
+    asked = _row(TeamChange, team="speech", verb="create", said=said, phase=ChangePhase.ASKED)
+    session.add_all([team, asked])
+    return {"team.remove": "vision", "team.withdraw": asked.id}
 
 
 def _of_sweeps(session: Session) -> dict[str, str]:

@@ -37,6 +37,7 @@ WITHOUT_EFFECT = {
     "/anf repair lane-data",
     "/pvc resize imagenet 2Ti",
     "/pvc delete team-a-data",
+    "/team remove vision",
     "[dataset.page]",
     "/train stop grid",
     "[train.logs]",

@@ -16,6 +16,7 @@ TITLES = {
     "runs": "Runs, sessions and logs",
     "sweeps": "Sweeps",
     "quotas": "Quota overrides and their approval",
+    "teams": "Teams: created and removed",
     "datasets": "Datasets: versions, caches, pushes",
     "snapshots": "Snapshots, restores, schedules, reverts",
     "volumes": "Azure NetApp Files: changes, growths, repairs",

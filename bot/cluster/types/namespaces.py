@@ -15,6 +15,10 @@ class Namespace(ClusterObject, frozen=True, kw_only=True):
     status: NamespaceStatus = NamespaceStatus()
 
 
+class RoleBinding(ClusterObject, frozen=True, kw_only=True):
+    """That a role is bound in a namespace; to whom is not read."""
+
+
 class Secret(ClusterObject, frozen=True, kw_only=True):
     """That a Secret exists; what it holds is never read."""
 

@@ -9,6 +9,7 @@ from bot.cluster.resources import Resource
 from bot.config import ClusterSettings, Team
 from bot.findings import Findings
 from bot.quotas.engines.engine import Engine, EngineTerms
+from bot.quotas.engines.team_objects import TeamObjects
 
 
 class Right(NamedTuple):
@@ -33,7 +34,8 @@ class EngineDefinition:
     `name` is the value of `clusters.NAME.engine`. `group` is the API group that a cluster serves if
     the engine is installed; empty if there is nothing to install. `watched` is what the view shows
     for it. Changes of `queues` wake the quotas in them. `check_teams` are the doctor's checks of
-    the teams' queues, given the teams of a cluster and the beginning of their names.
+    the teams' queues, given the teams of a cluster and the beginning of their names. `teams` is
+    what `/team create` makes; None if it cannot make teams for this engine.
     """
 
     name: str
@@ -45,3 +47,4 @@ class EngineDefinition:
     rights: tuple[Right, ...]
     connect: Callable[[Cluster, str, ClusterSettings], Engine]
     check_teams: Callable[[Mapping[str, Team], Cluster, str], Findings] = no_team_checks
+    teams: TeamObjects | None = None

@@ -39,7 +39,7 @@ def wish_of(kinds: Kinds, call: Call) -> Attributes:
     parts = [part for part in call.path.split("/") if part]
     if _is_discovery(parts) or call.path in _OPEN:
         return Attributes("get", path=call.path)
-    if parts[0] == "apis" and parts[1] in REVIEWS:
+    if parts[:1] == ["apis"] and parts[1] in REVIEWS:
         return Attributes("create", parts[1], parts[-1])
     if parts[:2] == ["apis", VISIBILITY]:
         return _pending_wish(parts)

@@ -54,6 +54,8 @@ MATRIX = {
     Right.QUOTA_REQUEST:   ("a.d..", ".bd..", "abd.."),
     Right.QUOTA_REVOKE_ANY: (".....", ".bd..", "abdp."),
     Right.QUOTA_SET:       (".....", ".....", "abdp."),
+    Right.TEAM_READ:       ("a.d..", ".bd..", "abdp."),
+    Right.TEAM_CHANGE:     (".....", ".....", "abdp."),
     Right.DATASET_READ:    ("a.d..", ".bd..", "abd.."),
     Right.DATASET_ADD:     ("a.d..", ".bd..", "abd.."),
     Right.DATASET_VERSION: ("a.d..", ".bd..", "abd.."),

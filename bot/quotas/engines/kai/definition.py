@@ -9,6 +9,7 @@ from bot.quotas.engines.kai.doctor_checks import check_teams
 from bot.quotas.engines.kai.queues import KaiQueues
 from bot.quotas.engines.kai.quota_fields import KaiOverrides
 from bot.quotas.engines.kai.runs import KaiRuns
+from bot.quotas.engines.kai.team_objects import KAI_TEAMS
 from bot.quotas.engines.kai.wording import WORDS
 
 
@@ -34,4 +35,5 @@ KAI_ENGINE = EngineDefinition(
     ),
     connect=_connect,
     check_teams=check_teams,
+    teams=KAI_TEAMS,
 )

@@ -18,6 +18,7 @@ from bot.quotas.engines.kueue.doctor_checks import check_teams
 from bot.quotas.engines.kueue.queues import KueueQueues
 from bot.quotas.engines.kueue.quota_fields import KueueOverrides
 from bot.quotas.engines.kueue.runs import KueueRuns
+from bot.quotas.engines.kueue.team_objects import KUEUE_TEAMS
 from bot.quotas.engines.kueue.wording import WORDS
 
 
@@ -53,4 +54,5 @@ KUEUE_ENGINE = EngineDefinition(
     ),
     connect=_connect,
     check_teams=check_teams,
+    teams=KUEUE_TEAMS,
 )

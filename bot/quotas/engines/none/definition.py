@@ -7,6 +7,7 @@ from bot.quotas.engines.definition import EngineDefinition, Right
 from bot.quotas.engines.engine import Engine
 from bot.quotas.engines.none.queues import PlainOverrides, PlainQueues
 from bot.quotas.engines.none.runs import PlainRuns
+from bot.quotas.engines.none.team_objects import NO_ENGINE_TEAMS
 from bot.quotas.engines.none.wording import WORDS
 
 
@@ -26,4 +27,5 @@ NO_ENGINE = EngineDefinition(
     priorities=SYSTEM_PRIORITIES,
     rights=(Right("watch", "scheduling.k8s.io", "priorityclasses"),),
     connect=_connect,
+    teams=NO_ENGINE_TEAMS,
 )

@@ -61,6 +61,19 @@
 {{- if $allowed -}}true{{- end -}}
 {{- end }}
 
+{{/* Non-empty if teams can be created from Slack. */}}
+{{- define "quartermaster.creates-teams" -}}
+{{- if kindIs "map" .Values.config.team_creation -}}true{{- end -}}
+{{- end }}
+
+{{/* The roles that the bot binds to itself in the namespaces of such teams, as a YAML list. */}}
+{{- define "quartermaster.team-roles" -}}
+{{- $fullname := include "quartermaster.fullname" . -}}
+{{- $roles := list (printf "%s-team" $fullname) -}}
+{{- if .Values.rights.trident -}}{{- $roles = append $roles (printf "%s-trident" $fullname) -}}{{- end -}}
+{{- $roles | toYaml -}}
+{{- end }}
+
 {{/* The file, with what the chart adds. */}}
 {{- define "quartermaster.file" -}}
 {{- $own := dict "http" (dict "listen" "0.0.0.0:8080" "ops_listen" "0.0.0.0:8081") -}}
@@ -69,6 +82,9 @@
 {{- end -}}
 {{- if .Values.config.datasets -}}
 {{- $_ := set $own "datasets" (dict "image" (include "quartermaster.image" .)) -}}
+{{- end -}}
+{{- if include "quartermaster.creates-teams" . -}}
+{{- $_ := set $own "team_creation" (dict "roles" (include "quartermaster.team-roles" . | fromYamlArray)) -}}
 {{- end -}}
 {{- mergeOverwrite $own (deepCopy .Values.config) | toYaml -}}
 {{- end }}

@@ -34,6 +34,9 @@
 {{- if has .Release.Namespace (append $spaces $datasets) -}}
 {{- fail (printf "%s is the bot's namespace: whoever can create pods there can read its tokens. Give teams and datasets other namespaces, or install the chart in another one." .Release.Namespace) -}}
 {{- end -}}
+{{- if and (include "quartermaster.creates-teams" .) (not .Values.confinement) -}}
+{{- fail "config.team_creation needs confinement: true: without its policies, the bot's token could delete any namespace." -}}
+{{- end -}}
 {{- if and .Values.createDatasetsNamespace (not $datasets) -}}
 {{- fail "createDatasetsNamespace needs config.datasets with this cluster." -}}
 {{- end -}}

@@ -1,0 +1,46 @@
+"""The Queue of a new team."""
+
+from dataclasses import replace
+
+from bot.cluster.resources import KAI_QUEUES
+from bot.quotas.engines.engine import Manifest, Queues
+from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, node_pool
+from bot.quotas.engines.team_objects import (
+    QuotaUnits,
+    TeamObject,
+    TeamObjects,
+    TeamQuota,
+    one_of,
+)
+
+_ANY = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+
+
+def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
+    """The request with its node pool and its parent Queue, which is at the top."""
+    every = queues.view.all(KAI_QUEUES)
+    pools = sorted({node_pool(each) for each in every} | {DEFAULT_POOL})
+    pool = one_of(asked.gpu_type or DEFAULT_POOL, pools, "node pool", "--type")
+    tops = sorted(
+        each.name for each in every if not each.spec.parent_queue and node_pool(each) == pool
+    )
+    above = one_of(asked.above, tops, "parent Queue", "--cohort")
+    return replace(asked, gpu_type=pool, above=above)
+
+
+def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
+    """A Queue that may use more than its quota while others leave GPUs idle."""
+    del units
+    metadata: Manifest = {"name": team.queue}
+    if team.gpu_type != DEFAULT_POOL:
+        metadata["labels"] = {NODE_POOL: team.gpu_type}
+    gpu = {"quota": team.gpus, "limit": -1, "overQuotaWeight": max(1, team.gpus)}
+    spec = {
+        "parentQueue": team.above,
+        "resources": {"cpu": dict(_ANY), "memory": dict(_ANY), "gpu": gpu},
+    }
+    body = {"metadata": metadata, "spec": spec}
+    return (TeamObject(KAI_QUEUES, team.queue, None, body),)
+
+
+KAI_TEAMS = TeamObjects(settle, make, above="parent Queue", kinds=(KAI_QUEUES,))

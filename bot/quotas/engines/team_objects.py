@@ -1,0 +1,83 @@
+"""The objects that give a team its quota: what every engine says about them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.cluster.resources import Resource
+from bot.errors import NotFoundError, UsageError
+from bot.quotas.engines.engine import Manifest, Queues
+
+
+@dataclass(frozen=True)
+class TeamQuota:
+    """The quota of a new team: where, how many GPUs, of which type, and below which queue.
+
+    `above` is the cohort on Kueue, and the parent Queue on KAI; empty for none.
+    """
+
+    namespace: str
+    queue: str
+    gpus: int
+    gpu_type: str = ""
+    above: str = ""
+
+
+@dataclass(frozen=True)
+class QuotaUnits:
+    """How a cluster counts: its resource for GPUs, the units of it in a GPU, and what else counts.
+
+    `served` are the versions of the engine's API group that the cluster serves.
+    """
+
+    resource: str
+    per_gpu: int
+    covered: Mapping[str, str]
+    served: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TeamObject:
+    """An object to create; `body` has neither labels nor API version."""
+
+    resource: Resource[Any]
+    name: str
+    namespace: str | None
+    body: Manifest
+
+
+@dataclass(frozen=True)
+class TeamObjects:
+    """What an engine needs for a team.
+
+    `settle` completes a request from what the cluster has; UserError if that is not possible.
+    `make` returns the objects in the order in which they are created, which are of these `kinds`.
+    `above` is what people call the queue above.
+    """
+
+    settle: Callable[[TeamQuota, Queues], TeamQuota]
+    make: Callable[[TeamQuota, QuotaUnits], tuple[TeamObject, ...]]
+    above: str
+    kinds: tuple[Resource[Any], ...]
+
+
+def one_of(said: str, known: Sequence[str], what: str, option: str) -> str:
+    """The said name if it is known; without one, the only name there is.
+
+    Raises:
+        NotFoundError: it is not known.
+        UsageError: none was said, and there are several.
+    """
+    if said:
+        if said not in known:
+            there = f"There is: {', '.join(known)}." if known else "There is none."
+            raise NotFoundError(f"There is no {what} {said} in this cluster.", there)
+        return said
+    if len(known) != 1:
+        names = f"Add `{option}` with one of: {', '.join(known)}."
+        missing = f"A platform admin must create a {what} first."
+        raise UsageError(
+            f"This cluster has {len(known) or 'no'} {what}{'s' if len(known) > 1 else ''}.",
+            names if known else missing,
+        )
+    return known[0]

@@ -1,0 +1,155 @@
+"""The controller of changes of teams: a dry run, the approval, then one object at a time."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sqlmodel import Session
+from typing_extensions import override
+
+from bot.approvals import ApprovalPhase
+from bot.approvals.context import ApprovalContext
+from bot.cluster.cluster import Cluster
+from bot.errors import ClusterError
+from bot.reconcile.decisions import UpdateStatus
+from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
+from bot.teams.decide import (
+    CLOSED_AFTER,
+    DELETED,
+    Approved,
+    Ask,
+    Decision,
+    EndChange,
+    MakeObject,
+    ObjectState,
+    RemoveObject,
+    TeamObserved,
+    decide,
+)
+from bot.teams.objects import engine_of, labelled, read, resource_of
+from bot.teams.observe import dry_run, states
+from bot.teams.record import ChangeFindings, TeamRecorder
+from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
+from bot.teams.uses import TeamUses, in_namespace, kept_for
+
+_HOPELESS = ("Forbidden", "OverQuota")
+_UNTIL = "its teams are created or removed"
+
+
+class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
+    """Reconciles changes of teams."""
+
+    kind = CHANGE
+    table, phases = TeamChange, ChangePhase
+
+    def __init__(
+        self, context: ControllerContext, approvals: ApprovalContext, uses: Sequence[TeamUses]
+    ) -> None:
+        super().__init__(context)
+        self._approvals = approvals
+        self._uses = uses
+        self._recorder = TeamRecorder(context.settings, approvals.approvals)
+
+    @override
+    def observe(self, row: TeamChange, now: datetime) -> TeamObserved:
+        match ChangePhase(row.phase):
+            case ChangePhase.ASKED:
+                return self._of_approval(row)
+            case ChangePhase.CHECKING if row.verb == Verb.CREATE:
+                return dry_run(self._context.settings(), self._cluster(row), row)
+            case ChangePhase.CLOSING if now - row.since < CLOSED_AFTER:
+                return TeamObserved()
+            case ChangePhase.MAKING:
+                return TeamObserved(objects=self._states(row))
+            case ChangePhase.CHECKING:
+                return replace(self._in_use(row), checks=tuple(self._found(row)))
+            case ChangePhase.CLOSING:
+                is_known = row.team in self._context.settings().teams
+                return replace(self._in_use(row), is_known=is_known)
+            case _:
+                return self._in_use(row)
+
+    @override
+    def decide(self, row: TeamChange, observed: TeamObserved, now: datetime) -> Decision:
+        return decide(row, observed, now)
+
+    @override
+    def act(self, row: TeamChange, observed: TeamObserved, decision: Decision) -> Decision:
+        match decision:
+            case MakeObject():
+                return self._make(row, observed, decision)
+            case RemoveObject():
+                return self._remove(row, decision)
+            case _:
+                return decision
+
+    @override
+    def record(self, session: Session, row: TeamChange, found: ChangeFindings) -> None:
+        self._recorder.record(session, row.id, row.phase, found)
+
+    @override
+    def next_look(self, row: TeamChange, found: ChangeFindings) -> datetime | None:
+        match found.decision:
+            case EndChange() | Ask():
+                return None
+            case UpdateStatus(phase) if phase == row.phase:
+                return slower(row.since, found.now)
+            case Approved() if row.verb == Verb.REMOVE:
+                return found.now + CLOSED_AFTER
+            case _:
+                return found.now + SOON
+
+    def _of_approval(self, row: TeamChange) -> TeamObserved:
+        approval = self._approvals.request(CHANGE, row.id)
+        if approval is None:
+            return TeamObserved(ApprovalPhase.VOIDED, "Its approval request is void.")
+        if approval.phase == ApprovalPhase.APPROVED:
+            self._approvals.read_deciders(approval)
+        return TeamObserved(ApprovalPhase(approval.phase), approval.note)
+
+    def _in_use(self, row: TeamChange) -> TeamObserved:
+        """The team's objects, and what needs the team."""
+        kept = self._context.database.read(lambda session: kept_for(session, row.team, self._uses))
+        uses = (*kept, *in_namespace(self._cluster(row), row.namespace))
+        return TeamObserved(objects=self._states(row), uses=uses)
+
+    def _found(self, row: TeamChange) -> list[str]:
+        return [_found(each) for each in self._states(row)]
+
+    def _states(self, row: TeamChange) -> list[ObjectState]:
+        engine = engine_of(self._context.settings(), row.cluster)
+        return states(self._cluster(row), engine, row.team, read(row.objects))
+
+    def _make(self, row: TeamChange, observed: TeamObserved, decision: MakeObject) -> Decision:
+        """Creates the object; a refusal that repeating cannot help ends the change."""
+        each, cluster = decision.object, self._cluster(row)
+        resource = resource_of(engine_of(self._context.settings(), row.cluster), each.kind)
+        body = labelled(each.body, cluster.installation, row.team)
+        refused = create_once(cluster, resource, body, each.namespace, hopeless=_HOPELESS)
+        if refused is None:
+            return decision
+        made = [state.object.title for state in observed.objects if state.is_ours]
+        so_far = f"Created so far: {', '.join(made)}." if made else "Nothing was created."
+        again = "Request it again when that is fixed; what was created is used then."
+        return EndChange(ChangePhase.FAILED, f"{refused.message} {so_far}", again)
+
+    def _remove(self, row: TeamChange, decision: RemoveObject) -> Decision:
+        """Deletes the object; while the cluster refuses, the card says so."""
+        each, cluster = decision.object, self._cluster(row)
+        resource = resource_of(engine_of(self._context.settings(), row.cluster), each.kind)
+        try:
+            cluster.delete(resource, each.name, each.namespace, uid=decision.uid)
+        except ClusterError as error:
+            if error.is_final or error.reason in _HOPELESS:
+                return UpdateStatus(ChangePhase.REMOVING, f"{error.message} {error.hint}".strip())
+            raise
+        return decision
+
+    def _cluster(self, row: TeamChange) -> Cluster:
+        return self._context.cluster(row.cluster, _UNTIL)
+
+
+def _found(state: ObjectState) -> str:
+    if state.is_missing:
+        return "is not there"
+    return DELETED if state.is_ours else "stays: not created by Quartermaster for this team"

@@ -1,0 +1,205 @@
+"""Decides the next step for a change of a team. Pure: no I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from bot.approvals import ApprovalPhase
+from bot.reconcile.decisions import UpdateStatus, Wait
+from bot.teams.objects import KeptObject
+from bot.teams.tables import ChangePhase, TeamChange, Verb
+
+CLOSED_AFTER = timedelta(seconds=15)
+"""After this time, every process has taken a team out of its settings; they look every 5 s."""
+DELETED = "will be deleted"
+"""The check of an object that a removal deletes."""
+_NOTHING = "Nothing was changed."
+_SLOW_AFTER = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """An object of a team in the cluster; `uid` is empty if it is missing."""
+
+    object: KeptObject
+    uid: str = ""
+    is_ours: bool = False
+    is_leaving: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no object of that name."""
+        return not self.uid
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a change is not possible, and what to do, as sentences."""
+
+    reason: str
+    unblock: str = ""
+
+
+@dataclass(frozen=True)
+class TeamObserved:
+    """What rows and cluster show of a change.
+
+    `checks` says for each object what its dry run showed, `problem` is what would refuse it. `uses`
+    are what needs the team, as sentences. `is_known` says whether the team is still in the
+    settings.
+    """
+
+    approval: ApprovalPhase = ApprovalPhase.ASKED
+    note: str = ""
+    objects: Sequence[ObjectState] = ()
+    checks: tuple[str, ...] = ()
+    problem: Problem | None = None
+    uses: tuple[str, ...] = ()
+    is_known: bool = False
+
+
+@dataclass(frozen=True)
+class Ask:
+    """It is possible: show what is made or removed, and request the approval."""
+
+    objects: Sequence[KeptObject] = field(default_factory=tuple)
+    checks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Approved:
+    """The change was approved: use the approval and begin."""
+
+
+@dataclass(frozen=True)
+class MakeObject:
+    """Create the object."""
+
+    object: KeptObject
+
+
+@dataclass(frozen=True)
+class RemoveObject:
+    """Delete the object, if it still has that uid."""
+
+    object: KeptObject
+    uid: str
+
+
+@dataclass(frozen=True)
+class EndChange:
+    """The change has ended; sentences give the reason and what to do."""
+
+    phase: ChangePhase
+    reason: str = ""
+    unblock: str = ""
+
+
+Decision = Wait | UpdateStatus[ChangePhase] | Ask | Approved | MakeObject | RemoveObject | EndChange
+
+
+def decide(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
+    """The next step for a change."""
+    match ChangePhase(row.phase):
+        case ChangePhase.CHECKING:
+            return _checked(row, look)
+        case ChangePhase.ASKED:
+            return _asked(look)
+        case ChangePhase.MAKING:
+            return _making(row, look, now)
+        case ChangePhase.CLOSING:
+            return _closing(row, look, now)
+        case ChangePhase.REMOVING:
+            return _removing(row, look, now)
+        case _:
+            return Wait()
+
+
+def _checked(row: TeamChange, look: TeamObserved) -> Decision:
+    problem = look.problem or _foreign(row, look) or _needed(row, look)
+    if problem is not None:
+        return EndChange(ChangePhase.FAILED, f"{problem.reason} {_NOTHING}", problem.unblock)
+    return Ask([each.object for each in look.objects], look.checks)
+
+
+def _asked(look: TeamObserved) -> Decision:
+    match look.approval:
+        case ApprovalPhase.DENIED:
+            return EndChange(ChangePhase.DENIED)
+        case ApprovalPhase.EXPIRED:
+            return EndChange(ChangePhase.EXPIRED)
+        case ApprovalPhase.VOIDED:
+            return EndChange(ChangePhase.FAILED, look.note, "Request it again.")
+        case ApprovalPhase.APPROVED | ApprovalPhase.USED:
+            return Approved()
+        case _:
+            return Wait()
+
+
+def _making(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
+    foreign = _foreign(row, look)
+    if foreign is not None:
+        return EndChange(ChangePhase.FAILED, foreign.reason, foreign.unblock)
+    leaving = next((each for each in look.objects if each.is_leaving), None)
+    if leaving is not None:
+        said = f"{leaving.object.title} is still being deleted."
+        return UpdateStatus(ChangePhase.MAKING, said if now - row.since > _SLOW_AFTER else "")
+    missing = next((each for each in look.objects if each.is_missing), None)
+    if missing is None:
+        return EndChange(ChangePhase.DONE)
+    return MakeObject(missing.object)
+
+
+def _closing(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
+    if now - row.since < CLOSED_AFTER:
+        return Wait(row.since + CLOSED_AFTER)
+    needed = _needed(row, look)
+    if needed is not None:
+        said = f"{needed.reason} The team was put back; nothing was deleted."
+        return EndChange(ChangePhase.FAILED, said, needed.unblock)
+    return UpdateStatus(ChangePhase.REMOVING)
+
+
+def _removing(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
+    """The last made is the first removed; what is not ours is left in place."""
+    own = [each for each in reversed(look.objects) if each.is_ours]
+    if not own:
+        return EndChange(ChangePhase.DONE)
+    first = own[0]
+    if not first.is_leaving:
+        if look.uses:
+            return UpdateStatus(ChangePhase.REMOVING, " ".join(look.uses))
+        return RemoveObject(first.object, first.uid)
+    is_slow = now - row.since > _SLOW_AFTER
+    said = f"{first.object.title} is being deleted: Kubernetes waits for what its finalizers name."
+    return UpdateStatus(ChangePhase.REMOVING, said if is_slow else "")
+
+
+def _foreign(row: TeamChange, look: TeamObserved) -> Problem | None:
+    """An object of such a name that the bot did not make is never touched."""
+    if row.verb == Verb.REMOVE:
+        return None
+    other = next((each for each in look.objects if not (each.is_missing or each.is_ours)), None)
+    if other is None:
+        return None
+    said = (
+        f"{other.object.title} already exists, and was not created by Quartermaster for this team."
+    )
+    return Problem(
+        said,
+        "Choose other names with `--namespace` and `--queue`, or add the team to"
+        " quartermaster.yaml, which may use what exists.",
+    )
+
+
+def _needed(row: TeamChange, look: TeamObserved) -> Problem | None:
+    if row.verb == Verb.CREATE:
+        return None
+    if look.is_known:
+        return Problem(
+            f"quartermaster.yaml names {row.team}.", "Remove it there first; then request it again."
+        )
+    if not look.uses:
+        return None
+    said = f"Team {row.team} is still in use. {' '.join(look.uses)}"
+    return Problem(said, "End or delete these first; then request it again.")

@@ -1,0 +1,139 @@
+"""The objects of a team in its cluster, and how rows keep them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.cluster import labels
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import NAMESPACES, ROLE_BINDINGS, Resource
+from bot.cluster.types.objects import ClusterObject
+from bot.config import Settings
+from bot.errors import ConflictError
+from bot.quotas.engines.definition import EngineDefinition
+from bot.quotas.engines.registry import ENGINES
+from bot.quotas.engines.team_objects import (
+    QuotaUnits,
+    TeamObject,
+    TeamObjects,
+    TeamQuota,
+)
+
+_RBAC = "rbac.authorization.k8s.io"
+_ACCOUNT = "system:serviceaccount:"
+_NOT_SUPPORTED = "Create its objects by hand, and add the team to quartermaster.yaml."
+
+
+def engine_of(settings: Settings, cluster: str) -> EngineDefinition:
+    """The engine that the settings name for a cluster."""
+    return ENGINES[settings.clusters[cluster].engine]
+
+
+def supported(settings: Settings, cluster: str) -> TeamObjects:
+    """What the cluster's engine needs for a team; ConflictError if the bot does not know that."""
+    engine = engine_of(settings, cluster)
+    if engine.teams is None:
+        raise ConflictError(
+            f"Teams on {engine.terms.engine} cannot be created from Slack.", _NOT_SUPPORTED
+        )
+    return engine.teams
+
+
+def kinds_of(engine: EngineDefinition) -> tuple[Resource[Any], ...]:
+    """The kinds of objects that teams on an engine have."""
+    of_engine = engine.teams.kinds if engine.teams is not None else ()
+    return (NAMESPACES, ROLE_BINDINGS, *of_engine)
+
+
+def objects_of(
+    settings: Settings, cluster: Cluster, user: str, quota: TeamQuota
+) -> tuple[TeamObject, ...]:
+    """All objects of a new team in the order in which they are made; `user` is the bot's own."""
+    engine = engine_of(settings, cluster.name)
+    units = _units(settings, cluster, engine)
+    return (
+        TeamObject(NAMESPACES, quota.namespace, None, {"metadata": {"name": quota.namespace}}),
+        *_bindings(settings, quota.namespace, user),
+        *supported(settings, cluster.name).make(quota, units),
+    )
+
+
+def _units(settings: Settings, cluster: Cluster, engine: EngineDefinition) -> QuotaUnits:
+    at, creation = settings.clusters[cluster.name], settings.team_creation
+    resource = at.fractions.counted(settings.quotas.resource)
+    covered = {
+        name: amount
+        for name, amount in (creation.covered if creation else {}).items()
+        if name != resource and not name.startswith(at.excluded_resources)
+    }
+    served = cluster.served(engine.group) if engine.group else ()
+    return QuotaUnits(resource, at.fractions.per_gpu(resource), covered, served)
+
+
+def _bindings(settings: Settings, namespace: str, user: str) -> Iterator[TeamObject]:
+    """The bot's roles in the namespace, bound to the bot alone."""
+    for role in settings.team_creation.roles if settings.team_creation else ():
+        body = {
+            "metadata": {"name": role},
+            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
+            "subjects": [_subject(user)],
+        }
+        yield TeamObject(ROLE_BINDINGS, role, namespace, body)
+
+
+def _subject(user: str) -> dict[str, str]:
+    if user.startswith(_ACCOUNT):
+        namespace, _, name = user.removeprefix(_ACCOUNT).partition(":")
+        return {"kind": "ServiceAccount", "namespace": namespace, "name": name}
+    return {"kind": "User", "apiGroup": _RBAC, "name": user}
+
+
+def labelled(body: Mapping[str, Any], installation: str, team: str) -> dict[str, Any]:
+    """The object with the labels by which it is found to be this installation's."""
+    metadata = dict(body["metadata"])
+    own = {
+        labels.MANAGED_BY: labels.MANAGER,
+        labels.INSTALLATION: installation,
+        labels.TEAM: team,
+    }
+    return {**body, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **own}}}
+
+
+def is_ours(found: ClusterObject, installation: str, team: str) -> bool:
+    """Whether this installation made an object, for this team."""
+    at = found.labels
+    return at.get(labels.INSTALLATION) == installation and at.get(labels.TEAM) == team
+
+
+@dataclass(frozen=True)
+class KeptObject:
+    """An object as a row keeps it."""
+
+    kind: str
+    name: str
+    namespace: str | None
+    body: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The object in words, like LocalQueue team-c/gpus."""
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}"
+
+
+def kept(objects: Sequence[TeamObject]) -> list[dict[str, Any]]:
+    """Objects, as a row keeps them."""
+    return [
+        {"kind": o.resource.kind, "name": o.name, "namespace": o.namespace, "body": o.body}
+        for o in objects
+    ]
+
+
+def read(rows: Sequence[Mapping[str, Any]]) -> list[KeptObject]:
+    """Objects, from how a row keeps them."""
+    return [KeptObject(r["kind"], r["name"], r["namespace"], r["body"]) for r in rows]
+
+
+def resource_of(engine: EngineDefinition, kind: str) -> Resource[Any]:
+    """The resource of a kind of object that teams on an engine have."""
+    return next(each for each in kinds_of(engine) if each.kind == kind)

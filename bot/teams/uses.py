@@ -1,0 +1,34 @@
+"""What needs a team: what the areas keep for it, and what is in its namespace."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from sqlmodel import Session
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import PODS, PVCS
+
+TeamUses = Callable[[Session, str], Iterable[tuple[str, int]]]
+"""What an area keeps for a team, with the number of each."""
+_OVER = {"Succeeded", "Failed"}
+_NAMED = 3
+
+
+def kept_for(session: Session, team: str, areas: Sequence[TeamUses]) -> list[str]:
+    """What the areas keep for a team, as sentences with numbers."""
+    return [_counted(what, count) for uses in areas for what, count in uses(session, team) if count]
+
+
+def in_namespace(cluster: Cluster, namespace: str) -> Iterator[str]:
+    """The PVCs and pods of a namespace, read from the cluster, as sentences with numbers."""
+    claims = cluster.list(PVCS, namespace)
+    pods = [each for each in cluster.list(PODS, namespace) if each.status.phase not in _OVER]
+    for what, found in (("PVC", claims), ("pod", pods)):
+        if found:
+            named = ", ".join(sorted(each.name for each in found)[:_NAMED])
+            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+            yield f"{_counted(what, len(found)).rstrip('.')}: {named}{more}."
+
+
+def _counted(what: str, count: int) -> str:
+    plural = {"cache": "caches", "push": "pushes", "wait for GPUs": "waits for GPUs"}
+    return f"It has {count} {what if count == 1 else plural.get(what, what + 's')}."

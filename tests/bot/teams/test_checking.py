@@ -1,0 +1,45 @@
+"""What the doctor says of teams that are created from Slack."""
+
+from pathlib import Path
+
+from bot.findings import Finding
+from bot.teams.checking import check_rights, settings_with_teams
+from tests.bot.teams.teaming import Teaming
+
+
+def rights(rig: Teaming) -> list[Finding]:
+    return list(check_rights(rig.policy, rig.cluster, "cluster default"))
+
+
+def test_rights_are_checked_where_it_is_on(teaming: Teaming) -> None:
+    about = "cluster default team creation"
+    assert rights(teaming) == [Finding(about, "ok", "all rights are granted")]
+    teaming.world.app.access.forbidden |= {("delete", "namespaces"), ("bind", "clusterroles")}
+    remedy = "Upgrade the Helm release, or apply deploy/kubernetes/team-creation."
+    says = "missing for `/team create`: delete namespaces, bind ClusterRole quartermaster-team"
+    assert rights(teaming) == [Finding(about, "failed", says, remedy)]
+    teaming.policy = teaming.told(team_creation=None)
+    assert rights(teaming) == []
+
+
+def test_teams_of_slack_are_listed(teaming: Teaming) -> None:
+    teaming.created(channel="C0VISION")
+    database = {"url": str(teaming.database._write.url)}
+    found, findings = settings_with_teams(teaming.told(database=database))
+    assert list(found.teams) == ["team-a", "vision"]
+    assert list(findings) == [Finding("teams", "ok", "created in Slack: vision")]
+    teams = {"other": {"channels": ["C0VISION"], "namespace": "other", "queue": "other"}}
+    found, findings = settings_with_teams(teaming.told(database=database, teams=teams))
+    assert list(found.teams) == ["other"]
+    says = (
+        "Team vision, created in Slack, is left out: C0VISION already belongs to other; a channel"
+        " belongs to one team"
+    )
+    remedy = "Change quartermaster.yaml, or remove the team with `/team remove`."
+    assert list(findings)[1:] == [Finding("teams", "failed", says, remedy)]
+
+
+def test_database_that_fails_adds_nothing(teaming: Teaming, tmp_path: Path) -> None:
+    database = {"url": f"sqlite:///{tmp_path}/none.db"}
+    found, findings = settings_with_teams(teaming.told(database=database))
+    assert (list(found.teams), list(findings)) == (["team-a"], [])

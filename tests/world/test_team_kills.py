@@ -1,0 +1,22 @@
+"""The bot is killed at each thing it does to create and remove a team; the story ends the same."""
+
+import asyncio
+
+import pytest
+
+from playground.ledger import Fault
+from playground.world import Options
+from tests.world.telling import before_and_after, ends_same
+
+_KINDS = ("namespaces", "rolebindings", "clusterqueues", "localqueues")
+KILLS = {
+    "created": before_and_after([(f"create {kind}", 1) for kind in _KINDS]),
+    "removed": before_and_after([(f"delete {kind}", 1) for kind in _KINDS]),
+    "posts": {("chat.postMessage", number): Fault.KILL_AFTER for number in range(1, 4)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_teams_outlive_kills_of_the_bot(options: Options) -> None:
+    asyncio.run(ends_same("team", options, KILLS))
