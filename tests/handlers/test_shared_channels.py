@@ -89,6 +89,7 @@ READING = {
     if not verb.mutates
 } | {
     "[dataset.page]",
+    "[dataset.put_grant]",
     "[train.logs]",
     "[train.compare-sweep]",
     "[train.open]",

@@ -234,8 +234,10 @@ def run_receive(options: Mapping[str, Any]) -> None:
             overwrite=options["overwrite"],
         )
         progress = CopyProgress("waiting")
+        receiver = receiving.Receiver(order, progress, stopped)
+        receiver.begin()
         with reported(progress):
-            result = receiving.receive(order, progress, stopped)
+            result = receiver.run()
         say(
             {
                 "event": "done",

@@ -89,29 +89,15 @@ class _State:
     others: int = 0
 
 
-def receive(
-    order: Order,
-    progress: CopyProgress,
-    stopped: threading.Event,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> Received:
-    """Answers listings until every file has arrived; WorkError if that takes too long.
-
-    `stopped` ends it at once. Whatever ends it, the grant and the listing are removed, and the
-    answer says that it is over.
-    """
-    return _Receiver(order, progress, stopped, now).run()
-
-
-class _Receiver:
-    """One push from a computer."""
+class Receiver:
+    """One push from a computer; `stopped` ends it at once."""
 
     def __init__(
         self,
         order: Order,
         progress: CopyProgress,
         stopped: threading.Event,
-        now: Callable[[], datetime],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._order: Final = order
         self._box: Final = order.box
@@ -127,10 +113,18 @@ class _Receiver:
         self._listing: Listing | None = None
         self._first: frozenset[str] | None = None
 
-    def run(self) -> Received:
-        """Answers until all is there."""
+    def begin(self) -> None:
+        """Writes the grant, so that a person can get it."""
         # Whatever a pod before this one answered no longer counts; its listing does.
         self._write(Answer())
+        self._renew_grant()
+
+    def run(self) -> Received:
+        """Answers listings until every file has arrived; WorkError if that takes too long.
+
+        Whatever ends it, the grant is removed. Unless all has arrived, the listing is removed too,
+        and the answer says that it is over.
+        """
         over: Refusal | None = None
         try:
             return self._answer_all()

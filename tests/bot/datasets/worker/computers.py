@@ -97,7 +97,9 @@ class Computer:
         )
         progress, stopped = CopyProgress("waiting"), threading.Event()
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            result = pool.submit(receiving.receive, order, progress, stopped)
+            receiver = receiving.Receiver(order, progress, stopped)
+            receiver.begin()
+            result = pool.submit(receiver.run)
             try:
                 yield Receiving(client, progress, result, stopped, place.prefix)
             finally:
