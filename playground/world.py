@@ -114,7 +114,6 @@ class World:
         for cluster in self.clusters.values():
             cluster.programs.folder = options.out / PODS
             cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
-            cluster.programs.waiting.add("receive")
             cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
         self.bots: list[BotProcess] = []
         self.revives = True  # whether a bot that a fault killed is started again at once

@@ -11,7 +11,7 @@ import click
 from bot.config import upload_grant
 from bot.datasets.wording import files, size
 from bot.datasets.worker.presigned.messages import Grant, read_grant
-from bot.datasets.worker.presigned.sending import Order, send
+from bot.datasets.worker.presigned.sending import SendOrder, send
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.tree import Tree
 
@@ -22,7 +22,7 @@ def run_push(folder: Path, workers: int, ca_file: Path | None) -> None:
     """Pushes a folder, and prints what was pushed; WorkError if it could not be."""
     grant = _grant()
     tree = Tree(folder.resolve())
-    order = Order(tree, grant, workers, ca_file=str(ca_file) if ca_file else None)
+    order = SendOrder(tree, grant, workers, ca_file=str(ca_file) if ca_file else None)
     progress = CopyProgress("listing")
     with _shown(progress):
         sent = send(order, progress)

@@ -114,7 +114,7 @@ def test_a_folder_is_pushed_by_a_grant(
         assert lake.get(bucket, "set/", key) == content
 
 
-def test_a_worker_that_is_ended_takes_its_grant_back(
+def test_an_ended_worker_takes_its_grant_back(
     lake: Lake, worker: tuple[str, "subprocess.Popen[bytes]"], folder: Path
 ) -> None:
     bucket, process = worker

@@ -235,6 +235,10 @@ def _age(session: Session) -> None:
         session.add(run)
 
 
+_WAITING = {"box": "s3://lake/box/", "box_store": "lake", "share_id": "",
+            "phase": PushPhase.COPYING, "stage": "waiting"}  # fmt: skip
+
+
 def _rows(session: Session) -> dict[str, str]:
     """What only controllers make, or what would be in the way of another verb."""
     orphan = _row(Orphan, kind="PersistentVolume", name="pv-left")
@@ -252,10 +256,7 @@ def _rows(session: Session) -> dict[str, str]:
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
-    waiting = {"phase": PushPhase.COPYING, "stage": "waiting", "share_id": ""}
-    upload = _row(
-        Push, target="s3://lake/other/", box="s3://lake/box/", box_store="lake", **waiting
-    )
+    upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
                      watch, wait, step, upload])  # fmt: skip
     session.flush()

@@ -89,7 +89,6 @@ READING = {
     if not verb.mutates
 } | {
     "[dataset.page]",
-    "[dataset.put_grant]",
     "[train.logs]",
     "[train.compare-sweep]",
     "[train.open]",

@@ -56,7 +56,7 @@ def expected(push: Push) -> Reply:
 
 
 def granted(push: Push, word: str) -> Reply:
-    """How its requester pushes their files, with the grant; nobody else sees it."""
+    """How its requester pushes their files, with the grant; no one else sees it."""
     until = push.started_at + longest_time(0) if push.started_at is not None else None
     ends = join(" It works until ", when(until), " at the latest.") if until is not None else ""
     card = Card(
@@ -64,7 +64,7 @@ def granted(push: Push, word: str) -> Reply:
         lines=(
             join("Run ", code("quartermaster dataset push FOLDER"), " on your computer, with the"
                  " folder that has the files, and paste this grant when asked:"),
-            join("Only you can see this. Whoever has the grant can push files there, so keep it"
+            join("Only you can see this. Anyone who has the grant can push files there, so keep it"
                  " private.", ends),
         ),
         code=word,

@@ -226,7 +226,7 @@ def run_receive(options: Mapping[str, Any]) -> None:
         patience, stopped = options["patience_seconds"], threading.Event()
         # Unlike the other workers it takes its grant back before it ends.
         signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-        order = receiving.Order(
+        order = receiving.ReceiveOrder(
             receiving.Box(connected(of_box, box.bucket, patience), box.prefix),
             connected(where, target.bucket, patience),
             target,

@@ -28,7 +28,7 @@ _HTTP = ("http://", "https://")
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """The right to push one folder to `target`, for whoever has it; a secret.
+    """The right to push one folder to `target`, for anyone who has it; a secret.
 
     `listing` and `answer` are URLs that work until `expires_at`.
     """
@@ -39,7 +39,7 @@ class Grant(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
-class Listing(msgspec.Struct, frozen=True):
+class FolderListing(msgspec.Struct, frozen=True):
     """The files of a folder; `turn` is another word each time it is sent, which its answer has."""
 
     turn: str
@@ -80,7 +80,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 # msgspec inspects a class on first use, and a second thread doing so at that moment crashes.
 _GRANTS = msgspec.json.Decoder(Grant)
-_LISTINGS = msgspec.json.Decoder(Listing)
+_LISTINGS = msgspec.json.Decoder(FolderListing)
 _ANSWERS = msgspec.json.Decoder(Answer)
 _Message = TypeVar("_Message")
 
@@ -111,12 +111,12 @@ def stored_grant(content: bytes) -> Grant:
     return _GRANTS.decode(content)
 
 
-def packed(message: Listing | Answer) -> bytes:
+def packed(message: FolderListing | Answer) -> bytes:
     """A listing or an answer as an object's content."""
     return gzip.compress(msgspec.json.encode(message), _COMPRESSION_LEVEL, mtime=0)
 
 
-def read_listing(content: bytes) -> Listing:
+def read_listing(content: bytes) -> FolderListing:
     """The listing that a computer wrote; WorkError if it is none, or too large."""
     return _read(content, _LISTINGS, "The listing of the files")
 

@@ -22,8 +22,8 @@ from bot.datasets.worker.presigned.messages import (
     MOST_BYTES,
     MOST_FILES,
     Answer,
+    FolderListing,
     Grant,
-    Listing,
     Refusal,
     WantedFile,
     packed,
@@ -41,7 +41,7 @@ LINK_LASTS = timedelta(hours=1)
 """How long a request for a piece can be sent; the computer asks for new ones after that."""
 
 _GRANT_RENEWED = timedelta(minutes=30)
-_AT_ONCE, _SIGNERS = 2_000, 16
+_SIGNERS = 16
 _KEYS_SHOWN = 10
 
 
@@ -54,14 +54,18 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Order:
-    """Where the files go, for how long, and whether objects that differ are replaced."""
+class ReceiveOrder:
+    """Where the files go, for how long, and whether objects that differ are replaced.
+
+    An answer has the requests for `at_once` pieces, and some more.
+    """
 
     box: Box
     client: StoreClient
     target: Address
     lasts: timedelta
     every_seconds: float = 2.0
+    at_once: int = 2_000
     overwrite: bool = False
 
 
@@ -94,7 +98,7 @@ class Receiver:
 
     def __init__(
         self,
-        order: Order,
+        order: ReceiveOrder,
         progress: CopyProgress,
         stopped: threading.Event,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -110,7 +114,7 @@ class Receiver:
         self._verified: Final = dict[tuple[str, str], Kind]()
         self._granted_at = self._looks_at = datetime.min.replace(tzinfo=UTC)
         self._seen = ""
-        self._listing: Listing | None = None
+        self._listing: FolderListing | None = None
         self._first: frozenset[str] | None = None
 
     def begin(self) -> None:
@@ -151,7 +155,7 @@ class Receiver:
             "store_down", "The push was stopped, or its pod was moved to another node.", _AGAIN
         )
 
-    def _look(self, listing: Listing, *, is_new: bool) -> Received | None:
+    def _look(self, listing: FolderListing, *, is_new: bool) -> Received | None:
         """Compares the listing with the target, and answers it if it is new; the end, if it is."""
         try:
             _check(listing, self._order.target.prefix)
@@ -160,7 +164,7 @@ class Receiver:
             return None
         began = time.monotonic()
         state = self._compared(listing)
-        # Listing takes no more than a twentieth of the time.
+        # Looking takes no more than a twentieth of the time.
         seconds = max(15.0, 20 * (time.monotonic() - began))
         self._looks_at = self._now() + timedelta(seconds=seconds)
         self._show(listing, state)
@@ -190,7 +194,7 @@ class Receiver:
         )
         return None
 
-    def _compared(self, listing: Listing) -> _State:
+    def _compared(self, listing: FolderListing) -> _State:
         state, expected = _State(), {file.key: file for file in listing.files}
         for stored in self._order.client.listed(self._order.target.prefix, versioned=False):
             file = expected.pop(stored.key, None)
@@ -222,19 +226,19 @@ class Receiver:
             return WantedFile(file.key, self._links.pieces(file, LINK_LASTS, only_new=only_new))
 
         with ThreadPoolExecutor(_SIGNERS, "sign") as pool:
-            while count < _AT_ONCE and (some := list(islice(files, 4 * _SIGNERS))):
+            while count < self._order.at_once and (some := list(islice(files, 4 * _SIGNERS))):
                 for each in pool.map(signed, some):
                     count += len(each.pieces)
                     yield each
 
-    def _show(self, listing: Listing, state: _State) -> None:
+    def _show(self, listing: FolderListing, state: _State) -> None:
         sizes = {file.key: file.size for file in listing.files}
         progress = self._progress
         progress.phase = "copying"
         progress.files_total, progress.bytes_total = len(sizes), sum(sizes.values())
         progress.set(len(state.there), sum(sizes[key] for key in state.there))
 
-    def _received(self, listing: Listing, state: _State) -> Received:
+    def _received(self, listing: FolderListing, state: _State) -> Received:
         sizes = {file.key: file.size for file in listing.files}
         first = self._first or frozenset()
         counts, amounts = dict[str, int](), dict[str, int]()
@@ -285,7 +289,7 @@ class Receiver:
         self._seen = found.etag
         return True
 
-    def _read(self, key: str, size: int) -> Listing:
+    def _read(self, key: str, size: int) -> FolderListing:
         if size > MOST_BYTES:
             raise _too_large()
         return read_listing(self._box.client.read(key))
@@ -313,7 +317,7 @@ class Receiver:
         return WorkError("expired", f"Not all files arrived within {hours:g} hours.", _AGAIN)
 
 
-def _check(listing: Listing, prefix: str) -> None:
+def _check(listing: FolderListing, prefix: str) -> None:
     """WorkError if the listing names what cannot be an object, or too much of it."""
     if not listing.files:
         raise WorkError("not_found", "There is no file in the folder.", "Check its spelling.")

@@ -16,8 +16,8 @@ from bot.datasets.worker.presigned.messages import (
     FEWER,
     MOST_FILES,
     Answer,
+    FolderListing,
     Grant,
-    Listing,
     packed,
     read_answer,
 )
@@ -35,7 +35,7 @@ _AGAIN = "Files that have arrived stay. Repeat the command to push the rest."
 
 
 @dataclass(frozen=True)
-class Order:
+class SendOrder:
     """What to push by which grant; `ca_file` is a certificate authority of the store's own."""
 
     tree: Tree
@@ -63,13 +63,13 @@ class _Task:
     piece: SignedPiece
 
 
-def send(order: Order, progress: CopyProgress) -> Sent:
+def send(order: SendOrder, progress: CopyProgress) -> Sent:
     """Uploads what the store does not have, until the bot's worker finds everything there."""
     listed = _listed(order, progress)
     return _Sender(order, progress).send(listed)
 
 
-def _listed(order: Order, progress: CopyProgress) -> Listing:
+def _listed(order: SendOrder, progress: CopyProgress) -> FolderListing:
     """Reads every file for its checksums; WorkError if some cannot be objects."""
     prefix = order.grant.target.partition("://")[2].partition("/")[2]
     looked = looked_through(order.tree, prefix, progress)
@@ -90,7 +90,7 @@ def _listed(order: Order, progress: CopyProgress) -> Listing:
     tasks = (found for found in order.tree.walk() if found.kind == "file")
     Crew(order.patience_seconds).work(tasks, read, order.workers)
     files.sort(key=lambda file: file.key)
-    return Listing("", tuple(files), looked.links.remarks().count)
+    return FolderListing("", tuple(files), looked.links.remarks().count)
 
 
 def _read(tree: Tree, found: PathEntry) -> ListedFile:
@@ -109,7 +109,7 @@ def _piece(content: bytes) -> Piece:
 class _Sender:
     """Sends the listing, uploads what the answer asks for, and repeats that."""
 
-    def __init__(self, order: Order, progress: CopyProgress) -> None:
+    def __init__(self, order: SendOrder, progress: CopyProgress) -> None:
         self._order: Final = order
         self._progress: Final = progress
         self._pool: Final = urllib3.PoolManager(
@@ -120,7 +120,7 @@ class _Sender:
         self._uploaded = 0
         self._refused = ""
 
-    def send(self, listed: Listing) -> Sent:
+    def send(self, listed: FolderListing) -> Sent:
         """Ends once the bot's worker has verified every file."""
         idle, least = 0, len(listed.files) + 1
         progress, total = self._progress, sum(file.size for file in listed.files)
@@ -138,9 +138,9 @@ class _Sender:
             if idle >= _IDLE_TURNS:
                 raise self._stuck(answer)
 
-    def _asked(self, listed: Listing) -> Answer:
+    def _asked(self, listed: FolderListing) -> Answer:
         """Sends the listing and waits for its answer; WorkError if it is refused."""
-        listing = Listing(uuid.uuid4().hex, listed.files, listed.links)
+        listing = FolderListing(uuid.uuid4().hex, listed.files, listed.links)
         content, waited, sent = packed(listing), 0.0, -_SENT_AGAIN_SECONDS
         while waited < self._order.answer_seconds:
             # A worker that was moved to another node has lost it.
@@ -177,7 +177,7 @@ class _Sender:
         Crew(self._order.patience_seconds).work([url], call, 1)
         return found[0]
 
-    def _upload(self, listed: Listing, answer: Answer) -> None:
+    def _upload(self, listed: FolderListing, answer: Answer) -> None:
         """Uploads the pieces; those whose requests have expired are asked for again."""
         known = {file.key: file for file in listed.files}
         tasks = (

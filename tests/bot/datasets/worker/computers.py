@@ -16,8 +16,8 @@ from bot.datasets.worker.presigned.messages import (
     GRANT,
     LISTING,
     Answer,
+    FolderListing,
     Grant,
-    Listing,
     packed,
     read_answer,
     stored_grant,
@@ -50,7 +50,7 @@ class Receiving:
             pause.wait(0.02)
         return stored_grant(self.client.read(f"{self.box}{GRANT}"))
 
-    def tell(self, listing: Listing) -> Answer:
+    def tell(self, listing: FolderListing) -> Answer:
         """Sends a listing of one's own making, and returns its answer."""
         self.grant()
         self.client.write(f"{self.box}{LISTING}", packed(listing))
@@ -84,6 +84,7 @@ class Computer:
         lasts: timedelta = timedelta(hours=12),
         public: str | None = None,
         box: str = "",
+        at_once: int = 2_000,
     ) -> Iterator[Receiving]:
         """A worker in this process, while the block lasts."""
         where = read_settings(
@@ -92,8 +93,14 @@ class Computer:
         bucket = self.folder.bucket
         client = connected(where, bucket, 2.0)
         place = Box(client, box or f"uploads/{next(_NUMBERS)}/")
-        order = receiving.Order(
-            place, client, Address(bucket, "set/"), lasts, every_seconds=0.02, overwrite=overwrite
+        order = receiving.ReceiveOrder(
+            place,
+            client,
+            Address(bucket, "set/"),
+            lasts,
+            every_seconds=0.02,
+            at_once=at_once,
+            overwrite=overwrite,
         )
         progress, stopped = CopyProgress("waiting"), threading.Event()
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -109,7 +116,7 @@ class Computer:
     def push(self, grant: Grant, root: Path | None = None) -> sending.Sent:
         """Pushes the folder, as `quartermaster dataset push` does."""
         self.progress = CopyProgress("listing")
-        order = sending.Order(
+        order = sending.SendOrder(
             Tree(root or self.folder.root),
             grant,
             8,

@@ -1,6 +1,7 @@
 """Pushes from a computer without keys, by requests that a worker signs, on a real store."""
 
 import random
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +10,7 @@ import urllib3
 
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.parts import PART_BYTES
-from bot.datasets.worker.presigned.messages import Listing
+from bot.datasets.worker.presigned.messages import FolderListing
 from bot.datasets.worker.presigned.receiving import Received
 from bot.datasets.worker.presigned.sending import Sent
 from bot.datasets.worker.stores.presigned import ListedFile, Piece
@@ -142,7 +143,7 @@ def test_lost_answers_of_the_worker_change_nothing(
 
 def test_a_request_takes_only_the_listed_bytes(computer: Computer) -> None:
     with computer.received() as worker:
-        answer = worker.tell(Listing("1", (ListedFile("one", 1, (ONE,)),)))
+        answer = worker.tell(FolderListing("1", (ListedFile("one", 1, (ONE,)),)))
         (wanted,) = answer.files
         (piece,) = wanted.pieces
         url, headers = piece.url, piece.headers
@@ -157,6 +158,67 @@ def test_a_request_takes_only_the_listed_bytes(computer: Computer) -> None:
     # Other bytes, no checksum, the file, the file once more, and another name.
     assert (wanted.key, statuses) == ("one", [400, 403, 200, 412, 403])
     assert computer.folder.stored() == {"one": b"1"}
+
+
+def test_many_files_are_asked_for_in_turns(computer: Computer) -> None:
+    computer.folder.write({f"many/{number}": b"%d" % number for number in range(150)})
+    with computer.received(at_once=1) as worker:
+        assert computer.push(worker.grant()).files == 155
+        assert worker.result.result(10).copied_files == 155
+    assert computer.folder.stored() == computer.folder.files()
+
+
+def test_expired_requests_are_asked_for_again(computer: Computer) -> None:
+    folder, expired = computer.folder, set[str]()
+
+    def expire(exchange: Exchange) -> None:
+        key = exchange.path.partition("?")[0]
+        if "/set/" in key and key not in expired:
+            expired.add(key)
+            exchange.answer(403, "AccessDenied")
+
+    with (
+        proxied(folder.lake.server.endpoint, before=expire) as proxy,
+        computer.received(public=proxy.endpoint) as worker,
+    ):
+        assert computer.push(worker.grant()).uploaded_bytes == 6001
+        worker.result.result(10)
+    assert (folder.stored() == folder.files(), len(expired)) == (True, 5)
+
+
+def test_a_store_that_refuses_everything_is_named(computer: Computer) -> None:
+    def refuse(exchange: Exchange) -> None:
+        if "/set/" in exchange.path:
+            exchange.answer(403, "AccessDenied")
+
+    with (
+        proxied(computer.folder.lake.server.endpoint, before=refuse) as proxy,
+        computer.received(public=proxy.endpoint) as worker,
+        pytest.raises(WorkError) as failed,
+    ):
+        computer.push(worker.grant())
+    assert (failed.value.message, failed.value.hint) == (
+        "5 files do not arrive in the store. Its last refusal: 403 AccessDenied.",
+        "Check the clock of this computer and of the store. Files that have arrived stay. Repeat"
+        " the command to push the rest.",
+    )  # fmt: skip
+
+
+def test_other_etags_are_verified_by_checksums(computer: Computer) -> None:
+    """As with keys of KMS, where ETags are not MD5s."""
+    folder = computer.folder
+
+    def encrypt(exchange: Exchange) -> None:
+        if "list-type=2" in exchange.path:
+            hashes = re.compile(rb"[0-9a-f]{32}")
+            exchange.body = hashes.sub(lambda found: found.group()[::-1], exchange.body)
+
+    with proxied(folder.lake.server.endpoint, after=encrypt) as proxy:
+        behind = replace(computer, endpoint=proxy.endpoint)
+        with behind.received(public=folder.lake.server.endpoint) as worker:
+            computer.push(worker.grant())
+            assert worker.result.result(10).verified_by == {"checksum": 5}
+    assert folder.stored() == folder.files()
 
 
 def test_an_object_of_others_is_not_replaced(computer: Computer) -> None:
@@ -198,21 +260,21 @@ def test_listings_out_of_bounds_are_refused(
 ) -> None:
     with computer.received() as worker:
         listed = tuple(ListedFile(key, 1, (ONE,)) for key in files)
-        answer = worker.tell(Listing("1", listed))
+        answer = worker.tell(FolderListing("1", listed))
     assert answer.refusal is not None
     assert (answer.refusal.message, answer.files, answer.is_over) == (message, (), False)
 
 
 def test_pieces_that_do_not_fit_are_refused(computer: Computer) -> None:
     with computer.received() as worker:
-        answer = worker.tell(Listing("1", (ListedFile("x", PART_BYTES + 1, (ONE,)),)))
+        answer = worker.tell(FolderListing("1", (ListedFile("x", PART_BYTES + 1, (ONE,)),)))
         assert answer.refusal is not None
         assert answer.refusal.message == "'x' has other pieces than its size requires."
 
 
 def test_what_is_no_listing_is_refused(computer: Computer) -> None:
     with computer.received() as worker:
-        worker.tell(Listing("1", (ListedFile("x", 1, (ONE,)),)))
+        worker.tell(FolderListing("1", (ListedFile("x", 1, (ONE,)),)))
         worker.client.write(f"{worker.box}listing.json.gz", b"no listing")
         answer = worker.answered(lambda each: each.refusal is not None)
         assert answer.refusal is not None
