@@ -199,8 +199,8 @@ def test_a_store_that_refuses_everything_is_named(computer: Computer) -> None:
         computer.push(worker.grant())
     assert (failed.value.message, failed.value.hint) == (
         "5 files do not arrive in the store. Its last refusal: 403 AccessDenied.",
-        "Check the clock of this computer and of the store. Files that have arrived stay. Repeat"
-        " the command to push the rest.",
+        ("Check the clock of this computer and of the store. Files that have arrived stay. Repeat"
+        " the command to push the rest."),
     )  # fmt: skip
 
 
