@@ -25,6 +25,7 @@ _TOKENS = re.compile(
     r"|\bhf_[A-Za-z0-9]{16,}|\bnvapi-[\w-]{16,}|\b(?:gsk|r8)_[A-Za-z0-9]{20,}"
     r"|\bwandb_v1_\w{16,}|\bdapi[a-f0-9]{32}\b|\bxai-[A-Za-z0-9]{20,}"
     r"|\bnpm_[A-Za-z0-9]{30,}|\bpypi-[\w-]{30,}|\bdckr_pat_[\w-]{16,}"  # registries
+    r"|\bqmput1\.[\w=-]{16,}"  # our own grants of uploads
     r"|\bSG\.[\w-]{16,}\.[\w-]{16,}|\b[sr]k_live_\w{16,}|\bAGE-SECRET-KEY-1[A-Z0-9]{20,}"
 )
 # Addresses at which whoever knows them may post.
@@ -70,7 +71,7 @@ _TOKEN_HINTS = (
     *("eyj", "xox", "xapp-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-"),
     *("akia", "asia", "abia", "acca", "aiza", "ya29.", "gocspx-", "dop_v1_", "hvs.", "glsa_"),
     *("sk-", "hf_", "nvapi-", "gsk_", "r8_", "wandb_v1_", "dapi", "xai-", "npm_", "pypi-"),
-    *("dckr_pat_", "sg.", "sk_live_", "rk_live_", "age-secret-key-1"),
+    *("qmput1.", "dckr_pat_", "sg.", "sk_live_", "rk_live_", "age-secret-key-1"),
     *("hooks.slack", "webhook", "api.telegram", "chat.googleapis"),
 )
 _NAME_HINTS = (

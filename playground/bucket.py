@@ -81,6 +81,7 @@ class Bucket:
 
     def prepare(self, cluster: Cluster) -> None:
         """Makes the namespace of the pods that read from it, with its keys."""
+        cluster.programs.waiting.add("receive")
         cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})
         secret = {"metadata": {"name": SECRET}, "stringData": KEYS}
         cluster.create("secrets", secret, NAMESPACE)

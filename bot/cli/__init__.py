@@ -1,6 +1,6 @@
-"""The command line: start, try out, check, migrate, and the workers of datasets."""
+"""The command line: start, try out, check, migrate, push from a computer, and workers."""
 
-from bot.cli import operating, workers
+from bot.cli import datasets, operating, workers
 from bot.cli.group import main
 
-__all__ = ["main", "operating", "workers"]
+__all__ = ["datasets", "main", "operating", "workers"]

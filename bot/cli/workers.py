@@ -1,4 +1,4 @@
-"""What the bot runs in Jobs: survey, fill, verify, finish and push of datasets."""
+"""What the bot runs in Jobs: survey, fill, verify, finish, push and receive of datasets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -148,3 +148,29 @@ def push(**options: Any) -> None:
     from bot.datasets.worker.command import run_push
 
     run_push(options)
+
+
+@main.command(epilog=examples("receive --target s3://lake/xray/ --box s3://state/uploads/1/ ..."))
+@click.option("--target", required=True, help="Destination of the objects: s3://BUCKET/PREFIX/.")
+@click.option("--target-store", required=True, help="The target's store, as JSON.")
+@click.option("--box", required=True, help="Folder of the bot for grant, listing and answer.")
+@click.option("--box-store", required=True, help="The store of that folder, as JSON.")
+@click.option(
+    "--lasts",
+    "lasts_seconds",
+    type=click.FloatRange(min=1),
+    default=43_200.0,
+    show_default=True,
+    help="Seconds in which all files have to arrive.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace objects whose content differs.")
+@_PATIENCE
+def receive(**options: Any) -> None:
+    """Let a person's computer push a folder, and verify what arrives; run by the bot in a Job.
+
+    It signs requests for the files that `quartermaster dataset push` lists. Progress goes to
+    standard output, one JSON object per line. Exits 65 when a retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_receive
+
+    run_receive(options)

@@ -1,6 +1,6 @@
 """The configuration: the settings in quartermaster.yaml, and how they are read."""
 
-from bot.config.environment import read_secrets
+from bot.config.environment import read_secrets, upload_grant
 from bot.config.file import ConfigurationFile, needs_restart
 from bot.config.models import (
     Approvals,
@@ -101,6 +101,7 @@ __all__ = [
     "is_place",
     "needs_restart",
     "read_secrets",
+    "upload_grant",
     "with_slack_team",
     "with_slack_teams",
 ]

@@ -20,6 +20,10 @@ class _Folder(BaseSettings):
     quartermaster_secrets_dir: Path | None = None
 
 
+class _Person(BaseSettings):
+    quartermaster_grant: SecretStr | None = None
+
+
 class _Environment(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True)
 
@@ -46,6 +50,12 @@ def read_secrets(transport: Literal["socket", "http"]) -> Secrets:
             "signing_secret": found.slack_signing_secret,
         }
     )
+
+
+def upload_grant() -> str:
+    """The grant of a person who pushes from a computer; empty if it is not in the environment."""
+    found = _Person().quartermaster_grant
+    return found.get_secret_value() if found is not None else ""
 
 
 def overridden(settings: Settings) -> Settings:

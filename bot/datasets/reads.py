@@ -9,12 +9,14 @@ from bot.datasets.comparing import Sort, summary
 from bot.datasets.location import Location
 from bot.datasets.manifest import Get, differences, read_entries, read_index
 from bot.datasets.object_store import ObjectStore, opened
-from bot.datasets.tables import Version
+from bot.datasets.tables import Push, Version
+from bot.datasets.worker.presigned.messages import GRANT, spelled, stored_grant
 from bot.errors import LimitError, StorageError
 
 # A million objects take about 0.9 s of CPU, during which the rest of the bot waits.
 MOST_OBJECTS = 5_000_000
 DEADLINE_SECONDS = 25.0
+_LONGEST_GRANT = 2_900
 
 
 class DatasetReads:
@@ -46,6 +48,19 @@ class DatasetReads:
             return summary(
                 differences(read_entries(old, read_index(old)), read_entries(new, read_index(new)))
             )
+
+    def grant(self, push: Push) -> str:
+        """The grant of a push from a computer, as one word; a secret, so keep it nowhere."""
+        with closing(opened(self._settings(), push.box_store)) as store:
+            content = store.get(Location.of(push.box), GRANT)
+        word = spelled(stored_grant(content))
+        if len(word) > _LONGEST_GRANT:
+            raise StorageError(
+                f"The grant has {len(word):,} characters; Slack shows up to {_LONGEST_GRANT:,}.",
+                "The session token of the store's keys is too long. A platform admin can set"
+                f" stores.{push.box_store}.secret to keys without one.",
+            )
+        return word
 
     def _get(self, version: Version, store: ObjectStore, deadline: float) -> Get:
         place = Location.of(version.manifest)

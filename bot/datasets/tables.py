@@ -187,7 +187,7 @@ PUSH_ENDS = frozenset({PushPhase.PUSHED, PushPhase.FAILED})
 
 
 class Push(SQLModel, table=True):
-    """A folder of a team's PVC that is copied into an object store.
+    """A folder of a team's PVC, or of a person's computer, that is copied into an object store.
 
     The service writes the first block once, and `stopped_by` when a person stops the push; the
     controller writes the rest. `claim_name` is the team's PVC in `claim_namespace`. The Job runs in
@@ -198,6 +198,9 @@ class Push(SQLModel, table=True):
     in `namespace`, on the volume `volume_name`. `claim_name` and `claim_uid` are then the
     snapshot's PVC, if known, and `snapshot_at` is its creation time. `retained` is a volume that
     its class retains after the push.
+
+    A push from a computer has a `box` instead, a folder of the bot in `box_store`, where the Job
+    puts the grant and answers the computer. The grant itself is in no row.
 
     `others` counts objects below the target that are not files of the folder, `links` symbolic
     links, which are skipped. `version_id` is the recorded version; `unrecorded` says why there is
@@ -238,6 +241,8 @@ class Push(SQLModel, table=True):
     version: str | None = None
     note: str = ""
     share_id: str
+    box: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    box_store: str = Field(default="", sa_column_kwargs={"server_default": ""})
     job_name: str
     asked_at: datetime = Field(sa_type=Moment)
 
@@ -280,8 +285,21 @@ class Push(SQLModel, table=True):
         return self.ended_at is None
 
     @property
+    def is_upload(self) -> bool:
+        """Whether its files are on a person's computer."""
+        return self.box != ""
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether its worker waits for files of a computer."""
+        is_going = self.phase == PushPhase.COPYING and self.stopped_by is None
+        return self.is_upload and is_going and self.stage != ""
+
+    @property
     def source(self) -> str:
         """What is pushed, as people write it: `results:/run-7`, `snapshot:monday:/run-7`."""
+        if self.is_upload:
+            return "Local folder"
         return spelled(self.claim_name, self.snapshot, self.folder)
 
     @property

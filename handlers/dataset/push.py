@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bot.commands.context import Context
-from bot.datasets.pushes.card import STOP
+from bot.datasets.pushes.card import GRANT, STOP
 from bot.datasets.pushes.plan import PushRequest, read
-from bot.datasets.pushes.replies import CONFIRM, begun, offered
+from bot.datasets.pushes.replies import CONFIRM, begun, expected, granted, offered
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
@@ -121,6 +121,62 @@ def click_push(ctx: Context, value: str) -> Reply:
 
 def _of_push(ctx: Context, push_id: str) -> str:
     return ctx.datasets.pushes.get(ctx.session, push_id).team
+
+
+@dataclass(frozen=True)
+class PutArguments:
+    """The input of `/dataset put`."""
+
+    dataset: str
+    target: str | None = None
+    version: str | None = None
+    note: str = ""
+    store: str | None = None
+    is_overwriting: bool = False
+
+
+@dataset.verb(
+    "put",
+    "Push a folder of your computer to a dataset and record it as a version",
+    right=Right.DATASET_PUSH,
+    mutates=True,
+    into=PutArguments,
+    examples=(
+        "put chest-xray",
+        'put chest-xray --name v4 --note "new labels"',
+        "put faces --to s3://lake/faces/",
+    ),
+    team=TEAM,
+)
+@dataset.argument("dataset", DatasetName(), help="Dataset that the files belong to")
+@dataset.option("--to", "target", TargetUrl(), help="Bucket and folder of a new dataset")
+@dataset.option("--name", "version", VersionName(), help="Name of the version")
+@dataset.option("--note", default="", help="What is new in this version")
+@dataset.option("--store", StoreName(), help="Object store, if there are several")
+@dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
+def put(ctx: Context, asked: PutArguments) -> Reply:
+    """Starts a push from a computer; its card has the button that shows the command."""
+    request = PushRequest(
+        claim="",
+        folder="",
+        target=asked.target or "",
+        store=asked.store,
+        dataset=asked.dataset,
+        version=asked.version,
+        note=asked.note,
+        is_overwriting=asked.is_overwriting,
+        team=ctx.team()[0],
+    )
+    return expected(ctx.datasets.pushes.put(ctx.session, ctx.caller, request, ctx.now))
+
+
+@dataset.button(GRANT, right=Right.DATASET_PUSH, team=_of_push, repeats=True)
+def click_grant(ctx: Context, push_id: str) -> Reply:
+    """Shows its requester alone how to push, with a grant that is kept nowhere."""
+    found = ctx.datasets.pushes.get(ctx.session, push_id)
+    push = ctx.datasets.pushes.granted(ctx.session, ctx.caller, found, ctx.now)
+    reads = ctx.datasets.reads
+    return Reply(later=lambda: granted(push, reads.grant(push)))
 
 
 @dataset.button(STOP, right=Right.DATASET_PUSH, team=_of_push)

@@ -15,7 +15,7 @@ from bot.approvals.tables import Approval
 from bot.cluster.resources import PVCS, SNAPSHOTS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.database.columns import new_id
 from bot.datasets.caches.tables import Cache, Orphan
-from bot.datasets.tables import Dataset, Push
+from bot.datasets.tables import Dataset, Push, PushPhase
 from bot.gpus.waits.tables import GpuWait
 from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
@@ -236,6 +236,10 @@ def _age(session: Session) -> None:
         session.add(run)
 
 
+_WAITING = {"box": "s3://lake/box/", "box_store": "lake", "share_id": "",
+            "phase": PushPhase.COPYING, "stage": "waiting"}  # fmt: skip
+
+
 def _rows(session: Session) -> dict[str, str]:
     """What only controllers make, or what would be in the way of another verb."""
     orphan = _row(Orphan, kind="PersistentVolume", name="pv-left")
@@ -253,12 +257,14 @@ def _rows(session: Session) -> dict[str, str]:
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
+    upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step])  # fmt: skip
+                     watch, wait, step, upload])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
         "dataset.remove_orphan": orphan.id,
+        "dataset.put_grant": upload.id,
         "quota.adopt": f"{quota.id}:{quota.external_value:f}",
         "quota.rewrite": f"{quota.id}:{quota.external_value:f}",
         "anf.give-back": change.id,

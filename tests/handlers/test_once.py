@@ -55,6 +55,8 @@ OWN = {
     "/notices none",
     "[notices.choose]",
     "/train watch theirs",
+    # Who was given a grant, and when, is noted each time.
+    "[dataset.put_grant]",
 }
 # Saying them again says the same of the same rows, with a line of audit each time.
 SAID_AGAIN = OWN | {

@@ -197,6 +197,16 @@ def _pushes() -> Iterator[State]:
     yield card("push-done-without-version", push(**done, unrecorded=none))
     shot = {"snapshot": "monday", "snapshot_at": NOW - DAY, "retained": "pvc-0c12"}
     yield card("push-done-from-snapshot", push(**done, **shot, dataset=""))
+    computer = {
+        "box": "s3://state/uploads/push-1/", "box_store": "state", "share_id": "",
+        "claim_namespace": "", "claim_name": "", "storage_class": "", "capacity_bytes": 0,
+    }  # fmt: skip
+    yield card("push-from-computer-asked", push(**computer))
+    yield card("push-from-computer-waiting", push(**going, **computer, stage="waiting"))
+    yield card("push-from-computer-copying", push(**going, **computer, stage="copying", **part))
+    yield card(
+        "push-from-computer-done", push(**done, **computer, version_id=OTHER), dataset(), made
+    )
     why = {
         "reason": "The keys of store lake may not write to s3://lake/run-7/.",
         "unblock": ASK,

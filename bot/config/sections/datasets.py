@@ -24,6 +24,10 @@ class Store(Section):
     endpoint: StoreUrl | None = None
     """Its address, like https://grid.example.com:8082; without it, Amazon's or Google's."""
 
+    public_endpoint: StoreUrl | None = None
+    """Its address for people's computers, for `/dataset put`; without it, `endpoint`. Not for
+    gcs."""
+
     region: Annotated[str, StringConstraints(min_length=1, max_length=63)] = "us-east-1"
     """The region that requests are signed for; not for gcs."""
 

@@ -12,7 +12,7 @@ from bot.durations import format_duration
 from bot.slack.card import Button, Card, Confirm, Progress, Tone
 from bot.slack.markup import Markup, code, join, plain, sentence, when
 
-STOP = "dataset.push_stop"
+STOP, GRANT = "dataset.push_stop", "dataset.put_grant"
 _TONES = {
     PushPhase.ASKED: Tone.WAITING,
     PushPhase.STARTING: Tone.WAITING,
@@ -56,7 +56,7 @@ def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
         tone=Tone.WARNING if is_hindered and phase is not PushPhase.FAILED else _TONES[phase],
         lines=tuple(_lines(push, version)),
         facts=tuple(_facts(push, person)),
-        progress=_progress(push) if phase is PushPhase.COPYING and push.stage else None,
+        progress=_progress(push) if phase is PushPhase.COPYING and _is_counted(push) else None,
         buttons=tuple(_buttons(push)),
     )
 
@@ -66,15 +66,22 @@ def _state(push: Push, phase: PushPhase, now: datetime) -> str:
         return "Stopping"
     match phase:
         case PushPhase.ASKED:
-            return "Waiting for the volume"
+            return "Starting" if push.is_upload else "Waiting for the volume"
         case PushPhase.STARTING:
             return "Starting"
         case PushPhase.COPYING:
+            if push.stage == "waiting":
+                return "Waiting for files"
             return f"Pushing for {format_duration(max(now - push.since, timedelta()))}"
         case PushPhase.PUSHED:
             return "Pushed"
         case PushPhase.FAILED:
             return "Not pushed"
+
+
+def _is_counted(push: Push) -> bool:
+    """Whether its worker has reported files."""
+    return push.stage not in {"", "waiting"}
 
 
 def _progress(push: Push) -> Progress:
@@ -95,11 +102,19 @@ def _lines(push: Push, version: str) -> Iterator[Markup]:
         yield join("First files: ", *shown)
     if push.is_late:
         yield plain("Late: its pod should have started by now.")
+    if push.is_upload and push.is_live:
+        yield plain(_HOW)
     if version:
         yield join("It is recorded as ", code(version), ", which has its own card.")
     if push.unrecorded:
         yield sentence(f"No version of {push.dataset} was recorded. {push.unrecorded}")
     yield from _leftovers(push)
+
+
+_HOW = (
+    "The requester pushes a folder of their computer with the command that the button shows to them"
+    " alone. The bot compares every file that arrives."
+)
 
 
 def _leftovers(push: Push) -> Iterator[Markup]:
@@ -113,11 +128,15 @@ def _leftovers(push: Push) -> Iterator[Markup]:
 
 
 def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
-    yield "From", code(f"{push.claim_namespace}/{push.source}")
+    if push.is_upload:
+        yield "From", plain(f"the computer of {person}")
+    else:
+        yield "From", code(f"{push.claim_namespace}/{push.source}")
     if push.snapshot_at is not None:
         of = f"of PVC {push.claim_name} as of " if push.claim_name else "as of "
         yield "Snapshot", join(of, when(push.snapshot_at))
-    yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
+    if not push.is_upload:
+        yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
     yield "To", code(push.target)
     yield "Store", code(push.store)
     yield "Requested by", plain(person)
@@ -154,6 +173,8 @@ def _result(push: Push) -> Iterator[tuple[str, Markup]]:
 
 
 def _buttons(push: Push) -> Iterator[Button]:
+    if push.takes_files:
+        yield Button(GRANT, "Get the command", push.id, "primary")
     if push.is_live and push.stopped_by is None:
         yield Button(STOP, "Stop", push.id, "danger", _STOP)
 

@@ -25,7 +25,7 @@ from bot.datasets.pushes.decide import (
     RestoredPart,
     decide,
 )
-from bot.datasets.pushes.job import push_job
+from bot.datasets.pushes.job import push_job, receive_job
 from bot.datasets.pushes.observe import observe
 from bot.datasets.pushes.record import PushFindings, Ways, record
 from bot.datasets.pushes.versions import Makers, Versions
@@ -145,12 +145,16 @@ class PushController(Reconciler[PushRows, PushObserved, Decision]):
 
     def _job(self, push: Push, claim: str, installation: str) -> Manifest:
         settings = self._context.settings()
-        if settings.datasets is None or push.store not in settings.stores:
-            missing = "datasets" if settings.datasets is None else f"stores.{push.store}"
+        used = [push.store, *([push.box_store] if push.is_upload else [])]
+        lost = next((each for each in used if each not in settings.stores), None)
+        if settings.datasets is None or lost is not None:
+            missing = "datasets" if settings.datasets is None else f"stores.{lost}"
             raise StorageError(
                 f"{missing} is no longer in quartermaster.yaml.",
                 "A platform admin must add it again.",
             )
+        if push.is_upload:
+            return receive_job(push, settings.datasets, settings.stores, installation)
         return push_job(push, claim, settings.datasets, settings.stores, installation)
 
 

@@ -179,6 +179,8 @@ def _before_the_job(
 ) -> Decision:
     if push.job_uid is not None:
         return Fail("Its Job was deleted outside Quartermaster.", GOES_ON)
+    if push.is_upload:
+        return Create()
     if look.restored is not None:
         return _prepare(push, look.restored, now) or Create()
     return _by_share(push, share, now) if share is not None else Fail(_FORGOTTEN, ADMIN)

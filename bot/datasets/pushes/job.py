@@ -15,6 +15,7 @@ from bot.datasets.tables import Push
 ROOT: Final = "/data"
 _VOLUME = "data"
 _LEAST_PATIENCE, _USUAL_BYTES_PER_SECOND = timedelta(hours=12), 20_000_000
+_ENDS_WITHIN = timedelta(hours=1)
 _READ_ONLY, _MANY, _ONE = "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"
 
 
@@ -41,12 +42,28 @@ def push_job(
     worker = pod["containers"][0]
     worker["volumeMounts"].append({"name": _VOLUME, "mountPath": ROOT, "readOnly": True})
     worker["resources"]["limits"]["cpu"] = str(datasets.fill_cpus)
-    metadata = {
-        "name": push.job_name,
-        "namespace": push.namespace,
-        "labels": marks(push, installation),
-    }
-    return worker_job(metadata, pod, round(longest_time(push.capacity_bytes).total_seconds()))
+    longest = longest_time(push.capacity_bytes)
+    return worker_job(_metadata(push, installation), pod, round(longest.total_seconds()))
+
+
+def receive_job(
+    push: Push, datasets: Datasets, stores: Mapping[str, Store], installation: str
+) -> Manifest:
+    """The Job that lets a person's computer push a folder, and verifies what arrives."""
+    used = {name: stores[name] for name in (push.store, push.box_store)}
+    lasts = longest_time(push.capacity_bytes)
+    arguments = [
+        *("receive", "--target", push.target),
+        *("--target-store", told(push.store, used[push.store])),
+        *("--box", push.box, "--box-store", told(push.box_store, used[push.box_store])),
+        *("--lasts", f"{lasts.total_seconds():.0f}"),
+    ]
+    if push.is_overwriting:
+        arguments.append("--overwrite")
+    pod = worker_pod(datasets, used, arguments)
+    # The worker ends by itself, and says why. The deadline is for one that hangs.
+    deadline = round((lasts + _ENDS_WITHIN).total_seconds())
+    return worker_job(_metadata(push, installation), pod, deadline)
 
 
 def marks(push: Push, installation: str) -> dict[str, str]:

@@ -21,6 +21,17 @@ def ended(session: Session, push: Push, format_command: FormatCommand, now: date
     post_once(session, push.subject, push.channel, note, now)
 
 
+def waiting(session: Session, push: Push, now: datetime) -> None:
+    """Posts once that the files of a person's computer can be pushed, and mentions them."""
+    line = join(
+        person(push.person),
+        f" files for {push.target} can be pushed now: click *Get the command* on the card.",
+    )
+    post_once(
+        session, push.subject, push.channel, ThreadMessage("ready", (line,), owner=push.person), now
+    )
+
+
 def _pushed(session: Session, push: Push, format_command: FormatCommand) -> list[Markup]:
     amount = f"{files(push.files_done)}, {size(push.bytes_done)}"
     said = [plain(f"{push.source} was pushed to {push.target}: {amount}.")]

@@ -21,7 +21,7 @@ def observe(cluster: Cluster, push: Push) -> PushObserved:
     seen = observe_job(cluster, push, labels.DATASET_PUSH)
     if push.snapshot:
         return PushObserved(seen, restored=_restored(cluster, push))
-    if not push.is_live:
+    if not push.is_live or push.is_upload:
         return PushObserved(seen)
     claim = cluster.get(PVCS, push.claim_name, push.claim_namespace)
     return PushObserved(seen, has_claim=claim is not None and claim.uid == push.claim_uid)

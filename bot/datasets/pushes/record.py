@@ -77,7 +77,7 @@ def record(session: Session, row_id: str, found: PushFindings, ways: Ways) -> No
 def _apply(session: Session, push: Push, found: PushFindings) -> None:
     match found.decision:
         case UpdateStatus() as follow:
-            _follow(push, follow, found)
+            _follow(session, push, follow, found)
         case Recreate():
             push.job_uid = None
         case Close():
@@ -91,7 +91,9 @@ def _apply(session: Session, push: Push, found: PushFindings) -> None:
             pass
 
 
-def _follow(push: Push, follow: UpdateStatus[PushPhase], found: PushFindings) -> None:
+def _follow(
+    session: Session, push: Push, follow: UpdateStatus[PushPhase], found: PushFindings
+) -> None:
     seen = found.observed.seen
     if follow.phase is not PushPhase(push.phase):
         push.phase, push.since = follow.phase, found.now
@@ -102,6 +104,8 @@ def _follow(push: Push, follow: UpdateStatus[PushPhase], found: PushFindings) ->
         push.obstacle = f"{hide_secrets(said.message)} Retrying."
     if said is None or said.event != "progress":
         return
+    if push.is_upload and not push.stage:
+        notices.waiting(session, push, found.now)
     push.stage, push.files_total, push.bytes_total = said.phase, said.files_total, said.bytes_total
     push.files_done, push.bytes_done = said.files_done, said.bytes_done
     rate, before = said.bytes_per_second, push.bytes_per_second

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bot.datasets.pushes.job import longest_time
 from bot.datasets.pushes.plan import written
 from bot.datasets.pushes.service import PushOffer
 from bot.datasets.pushes.volumes import PushVolume
@@ -42,6 +43,33 @@ def begun(push: Push) -> Reply:
             plain("Its card in this channel shows the progress. The Stop button ends it."),
         )
     )
+
+
+def expected(push: Push) -> Reply:
+    """The reply that files of a computer can soon be pushed."""
+    return Reply(
+        (
+            plain(f"Preparing a push from your computer to {push.target}."),
+            plain("Once its card in this channel shows the button Get the command, click it."),
+        )
+    )
+
+
+def granted(push: Push, word: str) -> Reply:
+    """How its requester pushes their files, with the grant; no one else sees it."""
+    until = push.started_at + longest_time(0) if push.started_at is not None else None
+    ends = join(" It works until ", when(until), " at the latest.") if until is not None else ""
+    card = Card(
+        title=f"Push to {push.target}",
+        lines=(
+            join("Run ", code("quartermaster dataset push FOLDER"), " on your computer, with the"
+                 " folder that has the files, and paste this grant when asked:"),
+            join("Only you can see this. Anyone who has the grant can push files there, so keep it"
+                 " private.", ends),
+        ),
+        code=word,
+    )  # fmt: skip
+    return Reply(card=card)
 
 
 def _snapshot(volume: PushVolume) -> Iterator[tuple[str, Markup]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec.structs import replace
 from sqlalchemy import and_, or_
 from sqlmodel import Session, col, select
 
@@ -17,9 +18,9 @@ from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CacheShare
 from bot.datasets.job import job_name
-from bot.datasets.location import overlap
+from bot.datasets.location import Location, overlap
 from bot.datasets.pushes.plan import PushRequest
-from bot.datasets.pushes.volumes import Owner, PushVolume, found, restorable
+from bot.datasets.pushes.volumes import NO_VOLUME, Owner, PushVolume, found, restorable
 from bot.datasets.service import DatasetService
 from bot.datasets.tables import PUSH, Dataset, Push, PushPhase
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
@@ -62,6 +63,7 @@ class PushService:
     ) -> None:
         self._settings = settings
         self._clusters = clusters
+        self._format_command = format_command
         self._datasets = DatasetService(settings, format_command)
 
     def ask(self, session: Session, caller: Caller, request: PushRequest) -> PushOffer:
@@ -99,12 +101,44 @@ class PushService:
             service.open_for(session, push, now)
         if offer.volume.kept_as:
             holds.take(session, _hold(push, offer.volume.kept_as))
-        facts = {"source": push.source, "target": push.target, "store": push.store}
-        facts |= {"dataset": push.dataset} if push.dataset else {}
-        facts |= {"overwrite": "yes"} if push.is_overwriting else {}
-        record(session, _actor(caller), "dataset.push", (PUSH, push.id), facts, at=now)
-        show_card(session, push.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
+        return _begun(session, caller, push, "dataset.push", now)
+
+    def put(self, session: Session, caller: Caller, request: PushRequest, now: datetime) -> Push:
+        """Starts a push of files from the caller's computer to the dataset that it names.
+
+        Without a target, it goes to the source of that dataset.
+        """
+        datasets, team = self._datasets.set_up(), caller.team or ""
+        request = self._aimed(session, team, request)
+        use = StoreUse(team, request.store or "", request.target, is_writing=True)
+        store = self._datasets.store_of(use)
+        for name in (store, datasets.state_store):
+            self._refuse_unsigned(name)
+        self._refuse_pushed(session, request.target)
+        self._at_target(session, team, store, request)
+        offer = PushOffer(request, store, NO_VOLUME, request.dataset or "")
+        push = self._row(caller, offer, now)
+        push.box = Location.of(datasets.state).below("uploads", push.id).url
+        push.box_store = datasets.state_store
+        push.share_id = push.claim_namespace = ""
+        session.add(push)
+        return _begun(session, caller, push, "dataset.put", now)
+
+    def granted(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
+        """Notes that its requester gets the grant of a push; NotAllowedError for anyone else."""
+        if push.person != caller.person or caller.team != push.team:
+            raise NotAllowedError(
+                f"Only <@{push.person}> can get this command: it lets files be pushed in their"
+                " name.",
+                f"Use `{self._format_command(f'dataset put {push.dataset}')}` yourself.",
+            )
+        if not push.takes_files:
+            raise ConflictError(
+                "No files can be pushed by this card now.",
+                "It says whether it starts or has ended.",
+            )
+        facts = {"target": push.target}
+        record(session, _actor(caller), "dataset.put_grant", (PUSH, push.id), facts, at=now)
         return push
 
     def get(self, session: Session, push_id: str) -> Push:
@@ -133,6 +167,28 @@ class PushService:
         record(session, _actor(caller), "dataset.push_stop", (PUSH, push.id), facts, at=now)
         wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
         return push
+
+    def _aimed(self, session: Session, team: str, request: PushRequest) -> PushRequest:
+        """The request with the place and store of its dataset, unless it names a place."""
+        if request.target:
+            return request
+        dataset = self._datasets.find(session, team, request.dataset or "")
+        if dataset.team != team:
+            raise NotAllowedError(
+                f"{dataset.name} belongs to {dataset.team}; only that team can push to it.",
+                "Ask a member of that team, or push to a new dataset with --to.",
+            )
+        return replace(request, target=dataset.source, store=dataset.store)
+
+    def _refuse_unsigned(self, name: str) -> None:
+        """ConflictError if a store cannot let a computer upload files."""
+        store = self._settings().stores.get(name)
+        if store is not None and store.type != "s3":
+            raise ConflictError(
+                f"Store {name} is of type {store.type}. Files of a computer can only be pushed to"
+                " stores of type s3.",
+                f"Copy them to a PVC and use `{self._format_command('dataset push')}`.",
+            )
 
     def _refuse_pushed(self, session: Session, target: str) -> None:
         """ConflictError if another push writes to the same or an overlapping place."""
@@ -232,10 +288,23 @@ class PushService:
             version=request.version,
             note=request.note,
             share_id="" if request.snapshot else new_id(),
-            job_name=job_name(f"push-{request.claim or request.snapshot}", push_id),
+            job_name=job_name(
+                f"push-{request.claim or request.snapshot or request.dataset}", push_id
+            ),
             asked_at=now,
             since=now,
         )
+
+
+def _begun(session: Session, caller: Caller, push: Push, action: str, now: datetime) -> Push:
+    """Writes the audit line of a new push, shows its card, and wakes its controller."""
+    facts = {"source": push.source, "target": push.target, "store": push.store}
+    facts |= {"dataset": push.dataset} if push.dataset else {}
+    facts |= {"overwrite": "yes"} if push.is_overwriting else {}
+    record(session, _actor(caller), action, (PUSH, push.id), facts, at=now)
+    show_card(session, push.subject, caller.channel, now, live=True, owner=caller.person)
+    wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
+    return push
 
 
 def _actor(caller: Caller) -> Actor:

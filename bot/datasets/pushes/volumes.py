@@ -42,6 +42,10 @@ class PushVolume(NamedTuple):
     kept_as: str = ""
 
 
+NO_VOLUME = PushVolume(claim="", uid="", storage_class="", capacity_bytes=0)
+"""What a push from a computer reads in the cluster."""
+
+
 def found(cluster: Cluster, datasets: Datasets, whose: Owner, name: str) -> PushVolume:
     """A team's PVC as a source; UserError if it cannot be pushed."""
     team, namespace = whose

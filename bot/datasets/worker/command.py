@@ -1,10 +1,12 @@
-"""Runs `quartermaster survey`, fill, verify, finish and push, and sets their exit codes."""
+"""Runs `quartermaster survey`, fill, verify, finish, push and receive, with their exit codes."""
 
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Shard, fill, finish
+from bot.datasets.worker.presigned import receiving
 from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
 from bot.datasets.worker.stores.client import StoreClient
 from bot.datasets.worker.stores.registry import connected, read_address, read_settings
@@ -205,6 +208,48 @@ def run_push(options: Mapping[str, Any]) -> None:
                 "verified_by": dict(verifier.counts),
                 "verified_bytes": dict(verifier.bytes),
                 "links": result.links,
+                "others": result.others,
+            }
+        )
+
+    _to_the_end(work)
+
+
+def run_receive(options: Mapping[str, Any]) -> None:
+    """Lets a person's computer push a folder; on failure exits with 65 or 75."""
+
+    def work() -> None:
+        where = read_settings(options["target_store"], "--target-store")
+        target = read_address(options["target"], where, "--target")
+        of_box = read_settings(options["box_store"], "--box-store")
+        box = read_address(options["box"], of_box, "--box")
+        patience, stopped = options["patience_seconds"], threading.Event()
+        # Unlike the other workers it takes its grant back before it ends.
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+        order = receiving.ReceiveOrder(
+            receiving.Box(connected(of_box, box.bucket, patience), box.prefix),
+            connected(where, target.bucket, patience),
+            target,
+            timedelta(seconds=options["lasts_seconds"]),
+            overwrite=options["overwrite"],
+        )
+        progress = CopyProgress("waiting")
+        receiver = receiving.Receiver(order, progress, stopped)
+        receiver.begin()
+        with reported(progress):
+            result = receiver.run()
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "objects": result.files,
+                "bytes": result.bytes,
+                "seconds": progress.seconds,
+                "copied_files": result.copied_files,
+                "copied_bytes": result.copied_bytes,
+                "verified_by": result.verified_by,
+                "verified_bytes": result.verified_bytes,
+                "links": {"count": result.links, "first": []},
                 "others": result.others,
             }
         )

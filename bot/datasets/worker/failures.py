@@ -14,6 +14,7 @@ Reason = Literal[
     "corrupt",
     "wrong_input",
     "left_behind",
+    "expired",
 ]
 
 WORTH_REPEATING, NOT_WORTH_REPEATING = 75, 65

@@ -44,7 +44,7 @@ def read_parts(descriptor: int, size: int, step: int) -> Iterator[bytes]:
     """The content of a file of that size, in parts of `step` bytes."""
     place = 0
     for each in equal_parts(size, step):
-        yield _read(descriptor, place, each)
+        yield read_span(descriptor, place, each)
         place += each
 
 
@@ -63,8 +63,8 @@ def _etag(digests: Sequence[bytes]) -> str:
     return f"{new_md5(b''.join(digests)).hexdigest()}-{len(digests)}"
 
 
-def _read(descriptor: int, first: int, size: int) -> bytes:
-    """`size` bytes from `first` on; fewer only if the file has been shortened."""
+def read_span(descriptor: int, first: int, size: int) -> bytes:
+    """`size` bytes of a file from `first` on; fewer only if the file has been shortened."""
     found = os.pread(descriptor, size, first)
     while more := os.pread(descriptor, size - len(found), first + len(found)):
         found += more

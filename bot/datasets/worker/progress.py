@@ -12,7 +12,7 @@ import msgspec
 
 from bot.datasets.worker.failures import WorkError
 
-Phase = Literal["listing", "copying", "verifying", "finishing"]
+Phase = Literal["waiting", "listing", "copying", "verifying", "finishing"]
 
 EVERY_SECONDS = 5.0
 
@@ -46,6 +46,12 @@ class CopyProgress:
             self.files_done += files
             self.bytes_done += size
             self._told = (self._told[0], self._told[1] + size)
+
+    def set(self, files: int, size: int) -> None:
+        """Sets what is done, as another program does the work."""
+        with self._lock:
+            self.files_done, self.bytes_done = files, size
+            self._told = (self._told[0], min(self._told[1], size))
 
     def line(self) -> dict[str, object]:
         """The current state; the rate is that since the previous line."""

@@ -68,7 +68,7 @@ class Task:
 
 
 @dataclass
-class _Looked:
+class Looked:
     """The result of the first walk through the tree."""
 
     files: int = 0
@@ -78,7 +78,7 @@ class _Looked:
 
 def push(order: Order, ways: Ways, progress: CopyProgress) -> Result:
     """Uploads missing files to the target; objects that exist are compared and kept."""
-    looked = _looked_through(order, progress)
+    looked = looked_through(order.tree, order.target.prefix, progress)
     progress.files_total, progress.bytes_total = looked.files, looked.bytes
     progress.phase = "copying"
     with contextlib.closing(Pushed()) as pushed:
@@ -91,13 +91,13 @@ def push(order: Order, ways: Ways, progress: CopyProgress) -> Result:
     return Result(looked.files, looked.bytes, *copied, looked.links.remarks(), others)
 
 
-def _looked_through(order: Order, progress: CopyProgress) -> _Looked:
+def looked_through(tree: Tree, prefix: str, progress: CopyProgress) -> Looked:
     """Counts the files; WorkError, before anything is pushed, if some cannot be."""
-    looked, refused = _Looked(), Remarked()
-    for found in order.tree.walk():
+    looked, refused = Looked(), Remarked()
+    for found in tree.walk():
         if found.kind == "link":
             looked.links.add(_printed(found.key), "is a symbolic link")
-        elif words := _refusal(found, order.target.prefix):
+        elif words := refusal(found, prefix):
             refused.add(_printed(found.key), words)
         else:
             looked.files, looked.bytes = looked.files + 1, looked.bytes + found.size
@@ -123,7 +123,7 @@ def _refuse(problems: Remarks) -> None:
         )
 
 
-def _refusal(found: PathEntry, prefix: str) -> str:
+def refusal(found: PathEntry, prefix: str) -> str:
     """Why a file cannot be an object that every store and tool can read; empty if it can."""
     if found.kind == "special":
         return "is a pipe, a socket or a device"
@@ -151,7 +151,7 @@ def _side_by_side(order: Order, ways: Ways) -> Iterator[tuple[PathEntry | None, 
     for found in order.tree.walk():
         if found.kind == "link":
             continue
-        if _refusal(found, order.target.prefix):
+        if refusal(found, order.target.prefix):
             raise became_another(_printed(found.key))
         while stored and stored.key < found.key:
             yield None, stored
@@ -215,7 +215,7 @@ class _Pusher:
             self._progress.skip(1, size)
             return True
         if not self._order.overwrite:
-            raise _in_the_way(stored, size)
+            raise in_the_way(stored, size)
         return False
 
     def _is_there(self, stored: Entry, file: int, size: int) -> bool:
@@ -287,7 +287,8 @@ class _Pusher:
             self.copied_bytes += size
 
 
-def _in_the_way(stored: Entry, size: int) -> WorkError:
+def in_the_way(stored: Entry, size: int) -> WorkError:
+    """The error for an object that is not the file, and may not be replaced."""
     return WorkError(
         "wrong_input",
         f"{stored.key} is already in the store with different content ({stored.size} bytes in the"

@@ -28,6 +28,7 @@ class Program:
 
     process: "subprocess.Popen[bytes]"
     log: Path
+    waits: bool = False
     is_taken: bool = False
 
     def code(self) -> int | None:
@@ -54,12 +55,14 @@ class Programs:
     """Starts containers of certain images as processes, and says when these end.
 
     `images` are the words that stand for an image's entry point; other images only pretend to
-    run. Secrets and claims that a pod mounts are folders below `folder`, and its arguments name
-    these in place of the mount paths.
+    run. A program whose first argument is in `waiting` waits for people, so time goes on
+    meanwhile. Secrets and claims that a pod mounts are folders below `folder`, and its arguments
+    name these in place of the mount paths.
     """
 
     def __init__(self, store: Store) -> None:
         self.images: dict[str, tuple[str, ...]] = {}
+        self.waiting: set[str] = set()
         self.folder = Path()
         self.ended: deque[Key] = deque()
         self.on_end: Callable[[], None] = lambda: None
@@ -73,8 +76,11 @@ class Programs:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a process runs, or has ended without the cluster knowing yet."""
-        return any(not each.is_taken for each in self._started)
+        """Whether a process is at work, or has ended without the cluster knowing yet."""
+        return any(
+            not each.is_taken and not (each.waits and each.process.poll() is None)
+            for each in self._started
+        )
 
     def start(self, pod: Object, container: Mapping[str, Any]) -> Program | None:
         """The process of a container, None where its image only pretends."""
@@ -96,7 +102,8 @@ class Programs:
                 process_group=0,
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # it only makes one system call
             )
-        program = Program(process, log)
+        first = next(iter(container.get("args") or ()), "")
+        program = Program(process, log, waits=first in self.waiting)
         self._started.append(program)
         key = (pod["metadata"]["namespace"], pod["metadata"]["name"])
         threading.Thread(target=self._wait, args=(process, key), daemon=True).start()

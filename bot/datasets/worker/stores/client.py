@@ -7,6 +7,7 @@ from typing import Protocol
 from bot.datasets.manifest import Entry
 from bot.datasets.worker.stores.comparing import Kind
 from bot.datasets.worker.stores.engine import Engine
+from bot.datasets.worker.stores.presigned import PresignedUploads
 
 
 class Uploader(Protocol):
@@ -73,6 +74,9 @@ class StoreClient(Protocol):
 
     def comparison(self, prefix: str, *, are_ours: bool) -> Comparison:
         """Compares files with objects; `are_ours`: this worker uploads the objects."""
+
+    def presigned(self, prefix: str) -> PresignedUploads:
+        """Lets people upload named files; WorkError if this type of store cannot."""
 
     def close(self) -> None:
         """Closes the connections."""

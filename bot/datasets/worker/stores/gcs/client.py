@@ -35,6 +35,7 @@ from bot.datasets.worker.stores.gcs.settings import GcsSettings
 from bot.datasets.worker.stores.gcs.uploading import GcsUploader
 from bot.datasets.worker.stores.http import Call, RefusedError, StoreHttp
 from bot.datasets.worker.stores.obstore_engine import ObstoreEngine
+from bot.datasets.worker.stores.presigned import PresignedUploads
 from bot.datasets.worker.stores.settings import Address, authority
 
 _LISTED = f"nextPageToken,items({OF_OBJECT})"
@@ -135,6 +136,13 @@ class GcsClient:
         """Compares files with objects, by the checksums of the listing."""
         del prefix, are_ours
         return GcsComparison()
+
+    def presigned(self, prefix: str) -> PresignedUploads:
+        """Not offered: WorkError."""
+        raise wrong_input(
+            f"Files from a computer cannot be pushed to gs://{self._bucket}/{prefix}.",
+            "This needs a store of type s3. Push a folder of a PVC instead.",
+        )
 
     def close(self) -> None:
         """Closes the connections."""

@@ -16,6 +16,7 @@ from bot.datasets.worker.stores.s3.copying import options_of, s3_store
 from bot.datasets.worker.stores.s3.listing import is_versioned, listed
 from bot.datasets.worker.stores.s3.requests import Requests
 from bot.datasets.worker.stores.s3.settings import S3Settings
+from bot.datasets.worker.stores.s3.signing import S3Presigned
 from bot.datasets.worker.stores.s3.uploading import S3Uploader
 from bot.datasets.worker.stores.settings import Address
 
@@ -92,6 +93,10 @@ class S3Client:
     def comparison(self, prefix: str, *, are_ours: bool) -> S3Comparison:
         """Compares files with objects below a prefix."""
         return S3Comparison(self._requests, prefix, are_ours=are_ours)
+
+    def presigned(self, prefix: str) -> S3Presigned:
+        """Signs uploads below a prefix."""
+        return S3Presigned(self._where, Address(self._bucket, prefix), self._requests)
 
     def close(self) -> None:
         """Closes the connections."""

@@ -31,25 +31,25 @@ class Requests:
 
     def get(self, key: str = "", query: Query | None = None, *, method: str = "GET") -> Answer:
         """Reads an object, or the bucket without a key."""
-        return self._http.send(Call(method, _target(key, query or {})))
+        return self._http.send(Call(method, target_of(key, query or {})))
 
     def head(self, key: str, query: Query, headers: Mapping[str, str]) -> Answer:
         """Reads the metadata of an object."""
-        return self._http.send(Call("HEAD", _target(key, query), headers=headers))
+        return self._http.send(Call("HEAD", target_of(key, query), headers=headers))
 
     def put(self, key: str, body: bytes) -> None:
         """Writes an object; idempotent."""
-        self._http.send(Call("PUT", _target(key, {}), body))
+        self._http.send(Call("PUT", target_of(key, {}), body))
 
     def begin(self, key: str, headers: Mapping[str, str]) -> Answer:
         """Starts a multipart upload, without retries, as each would start another upload."""
-        return self._http.send_once(Call("POST", _target(key, {"uploads": ""}), headers=headers))
+        return self._http.send_once(Call("POST", target_of(key, {"uploads": ""}), headers=headers))
 
     def write(
         self, method: str, key: str, query: Query, body: bytes, headers: Mapping[str, str]
     ) -> Answer:
         """Sends a part of an object, or completes or ends its upload."""
-        return self._http.send(Call(method, _target(key, query), body, headers))
+        return self._http.send(Call(method, target_of(key, query), body, headers))
 
     def close(self) -> None:
         """Closes its connections."""
@@ -94,7 +94,7 @@ class _S3:
         return error_code(body)
 
 
-def _target(key: str, query: Query) -> str:
-    """The path below the bucket."""
+def target_of(key: str, query: Query) -> str:
+    """The path and query of a request, below the URL of the bucket."""
     asked = f"?{urlencode(sorted(query.items()), quote_via=quote)}" if query else ""
     return f"/{quote(key, safe='/~')}{asked}"

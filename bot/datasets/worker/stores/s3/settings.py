@@ -14,6 +14,7 @@ EXAMPLE = (
 class S3Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where an S3-compatible store is; endpoint None is AWS.
 
+    People's computers reach it at `public_endpoint`, None for the same endpoint.
     `credentials` is a folder with the files access-key-id, secret-access-key and perhaps
     session-token; None stands for the pod's own identity.
     """
@@ -23,6 +24,7 @@ class S3Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path_style: bool = False
     ca_file: str | None = None
     credentials: str | None = None
+    public_endpoint: str | None = None
 
 
 def base_url(where: S3Settings, bucket: str) -> str:

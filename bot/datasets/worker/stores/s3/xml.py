@@ -48,6 +48,32 @@ def versions_page(body: bytes) -> Page:
     return Page(entries, {"key-marker": key, **({"version-id-marker": version} if version else {})})
 
 
+@dataclass(frozen=True)
+class StoredPart:
+    """A part of an upload; `checksum` is its SHA-256 in base64, empty if the store keeps none."""
+
+    number: int
+    size: int
+    etag: str
+    checksum: str
+
+
+def parts_page(body: bytes) -> tuple[list[StoredPart], str]:
+    """A page of the parts of an upload, and the marker of the next page; empty for the last."""
+    root = _parsed(body)
+    parts = [
+        StoredPart(
+            int(_text(found, "PartNumber")),
+            int(_text(found, "Size")),
+            _text(found, "ETag"),
+            _text(found, "ChecksumSHA256"),
+        )
+        for found in _children(root, "Part")
+    ]
+    is_cut = _text(root, "IsTruncated") == "true"
+    return parts, _text(root, "NextPartNumberMarker") if is_cut else ""
+
+
 def versioning(body: bytes) -> str:
     """Enabled, Suspended, or empty for a bucket that never was versioned."""
     return _text(_parsed(body), "Status")
