@@ -358,7 +358,8 @@ def record_card(ctx: Context, run: Run) -> Card:
     links = ctx.settings.training.links
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
     series = series_of(ctx.session, run.id)
-    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series)
+    trouble = ctx.training.exports.trouble(ctx.session, run)
+    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series, trouble)
     return replace(card, facts=(*card.facts, *more))
 
 

@@ -83,7 +83,7 @@ SETS: Mapping[str, dict[str, Any]] = {
     "external-secret": with_minimal(
         {"secret": {"external": {"enabled": True, "store": _STORE, "keys": _KEYS}}}
     ),
-    "egress": with_minimal({"networkPolicy": {"egress": _EGRESS}}),
+    "egress": with_minimal({"networkPolicy": {"egress": _EGRESS, "mlflowNamespace": "mlflow"}}),
     "further-cluster": with_minimal(_LAB, {"cluster": "lab", "rightsOnly": True}),
     "extra": with_minimal(
         {
