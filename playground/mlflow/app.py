@@ -55,6 +55,8 @@ class MlflowApp:
         headers = {key.decode().lower(): value.decode() for key, value in scope["headers"]}
         if self.is_away:
             return 503, {}
+        if not str(scope["path"]).startswith(API):
+            return 404, {}
         if self.token and headers.get("authorization") != f"Bearer {self.token}":
             return 401, {}
         query = dict(parse_qsl(scope["query_string"].decode()))
