@@ -109,6 +109,17 @@ def test_arguments_and_swept_values_are_parameters() -> None:
     assert described(env=env).params == {}
 
 
+def test_secrets_are_not_exported() -> None:
+    secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"  # noqa: S105  # looks like one
+    found = described(
+        ("python", "train.py", "--token", secret, "--note", secret),
+        env=(EnvironmentVariable("SWEEP_TOKEN", secret), EnvironmentVariable("KEY", secret)),
+        cell=SweepCell(sweep="s1", number=1),
+        code=f"https://{secret}@github.com/acme/lane@0a1b2c3d",
+    )
+    assert secret not in repr(found)
+
+
 def test_tags_tell_data_code_and_artifacts() -> None:
     data = Data(reference="chest-xray@v3", path="/data", digest="sha256:12")
     found = described(data=(data,), code="https://github.com/acme/lane@0a1b2c3d")
