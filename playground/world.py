@@ -115,10 +115,7 @@ class World:
         self._arrange(options.setup)
         self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
         self.mlflow = Mlflow(self.ledger) if options.setup.mlflow else None
-        for cluster in self.clusters.values():
-            programs = cluster.programs
-            programs.folder, programs.images[WORKER_IMAGE] = options.out / PODS, _WORKER
-            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
+        self._prepare_clusters()
         self.bots: list[BotProcess] = []
         self.revives = True  # whether a bot that a fault killed is started again at once
         self.kills = 0
@@ -147,6 +144,12 @@ class World:
         if options not in _MANIFESTS:
             _MANIFESTS[options] = await self.bot.manifest(options)
         return _MANIFESTS[options]
+
+    def _prepare_clusters(self) -> None:
+        for cluster in self.clusters.values():
+            cluster.programs.folder = self.options.out / PODS
+            cluster.programs.images[WORKER_IMAGE] = _WORKER
+            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
 
     def _fsx(self) -> Fsx:
         if self.bucket is None:
