@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-azure chart test-chart test-release scan sbom postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-mlflow test-azure chart test-chart test-release scan sbom postgres prometheus lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -69,6 +69,10 @@ test-cluster: $(READY) ## run the tests on a real control plane, built once (slo
 test-node: $(READY) ## run the tests with real pods, on two nodes of their own, built once (slow); needs root
 	@sh scripts/nodes.sh $(PYTHON)
 	@$(PYTHON) -m pytest tests/node $(or $(PYTEST_ARGS),$(NODE_TESTS))
+
+test-mlflow: $(READY) ## run the exports of runs on a real MLflow server, installed once (850 MB)
+	@sh scripts/mlflow.sh $(PYTHON)
+	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),tests/bot/training/mlflow)
 
 test-azure: $(READY) ## run the tests of Azure NetApp Files in your own account; see docs/anf.md
 	@$(PYTHON) -m pytest tests/live -k azure -rs $(PYTEST_ARGS)

@@ -31,6 +31,7 @@ from bot.snapshots import checking as snapshots
 from bot.teams.checking import check_rights, settings_with_teams
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType
+from bot.training.mlflow import checking as mlflow
 from bot.training.placing.checking import template_findings
 from bot.volumes import checking as volumes
 from bot.volumes.anf import NetAppFiles
@@ -87,6 +88,8 @@ def examine(path: Path) -> list[Finding]:
         findings += _checked(f"{about} GPUs", partial(gpus.checks, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
         findings += _checked("datasets", partial(_datasets, settings, settings.datasets))
+    if settings.mlflow is not None:
+        findings += _checked("mlflow", partial(mlflow.checks, settings, settings.mlflow))
     if settings.anf is not None:
         findings += _checked("azure netapp files", partial(_anf, settings))
     return findings

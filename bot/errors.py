@@ -143,3 +143,11 @@ class MetricsError(OutsideError):
     def __init__(self, message: str, hint: str = "", *, retry_after_seconds: float = 0.0) -> None:
         super().__init__(message, hint)
         self.retry_after_seconds = retry_after_seconds
+
+
+class TrackingError(OutsideError):
+    """A request to an experiment tracker failed; `code` is the server's own word for why."""
+
+    def __init__(self, message: str, hint: str = "", *, code: str = "") -> None:
+        super().__init__(message, hint)
+        self.code = code

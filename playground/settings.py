@@ -64,8 +64,9 @@ class Setup:
     clusters by name, the first of which is the story's; without it there is one with Kueue. With
     `bucket` there is an object store, for datasets; with `azure` there is Azure NetApp Files, and
     what it says is in it from the start. With `fsx` a file system of FSx for Lustre is linked to
-    the bucket. With `prometheus` each cluster has one that knows what its GPUs do. `manifest`
-    are options of `quartermaster manifest`, by which the Slack app is made.
+    the bucket. With `prometheus` each cluster has one that knows what its GPUs do. With `mlflow`
+    there is an MLflow server. `manifest` are options of `quartermaster manifest`, by which the
+    Slack app is made.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Setup:
     azure: Callable[[Cluster, Estate], None] | None = None
     fsx: bool = False
     prometheus: bool = False
+    mlflow: bool = False
     manifest: tuple[str, ...] = ()
 
 

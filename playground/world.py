@@ -24,6 +24,7 @@ from playground.clusters import cluster_of
 from playground.fsx.service import Fsx
 from playground.ledger import Ledger
 from playground.loopback import App, Loopback, reserved_port
+from playground.mlflow.service import Mlflow
 from playground.pace import Pace
 from playground.prometheus.service import Metrics
 from playground.settings import (
@@ -42,6 +43,8 @@ from playground.slack.shapes import Json
 from playground.slack.workspace import Workspace
 
 T = TypeVar("T")
+
+_WORKER = (sys.executable, "-m", "bot")
 
 LOG = "bot.log"
 DATABASE = "quartermaster.db"
@@ -111,10 +114,8 @@ class World:
         self.fsx = self._fsx() if options.setup.fsx else None
         self._arrange(options.setup)
         self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
-        for cluster in self.clusters.values():
-            cluster.programs.folder = options.out / PODS
-            cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
-            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
+        self.mlflow = Mlflow(self.ledger) if options.setup.mlflow else None
+        self._prepare_clusters()
         self.bots: list[BotProcess] = []
         self.revives = True  # whether a bot that a fault killed is started again at once
         self.kills = 0
@@ -143,6 +144,12 @@ class World:
         if options not in _MANIFESTS:
             _MANIFESTS[options] = await self.bot.manifest(options)
         return _MANIFESTS[options]
+
+    def _prepare_clusters(self) -> None:
+        for cluster in self.clusters.values():
+            cluster.programs.folder = self.options.out / PODS
+            cluster.programs.images[WORKER_IMAGE] = _WORKER
+            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
 
     def _fsx(self) -> Fsx:
         if self.bucket is None:
@@ -178,10 +185,9 @@ class World:
             files=out.resolve(),
         )
         self.slack.base_url = at.slack
-        if self.azure is not None:
-            self.azure.url = self._servers.serve(self.azure.app)
-        if self.fsx is not None:
-            self.fsx.url = self._servers.serve(self.fsx.app)
+        for part in (self.azure, self.fsx, self.mlflow):
+            if part is not None:
+                part.url = self._servers.serve(part.app)
         if self.metrics is not None:
             self.metrics.serve(self._servers.serve)
         token = secrets.token_hex(16)
@@ -290,8 +296,9 @@ class World:
             document = merged(self.azure.settings(), document)
         if self.fsx is not None:
             document = merged(document, self.fsx.settings(out))
-        if self.metrics is not None:
-            document = merged(document, self.metrics.settings())
+        for part in (self.mlflow, self.metrics):
+            if part is not None:
+                document = merged(document, part.settings())
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials

@@ -40,6 +40,7 @@ from bot.config.sections.gpu_sources import (
 )
 from bot.config.sections.gpus import Gpus
 from bot.config.sections.links import RunLink
+from bot.config.sections.mlflow import Mlflow
 from bot.config.sections.presets import Preset
 from bot.config.sections.section import Circle
 from bot.config.sections.snapshots import Snapshots
@@ -76,6 +77,7 @@ __all__ = [
     "Ingress",
     "Layout",
     "Limits",
+    "Mlflow",
     "NetworkReference",
     "NetworkTest",
     "OverrideMode",

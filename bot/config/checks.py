@@ -25,6 +25,10 @@ _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
     lambda path: path[:1] == ("stores",) and path[-1] == "endpoint": (
         "this address contains a password; put the keys of stores into a Secret."
     ),
+    lambda path: path[:1] == ("mlflow",): (
+        "this address contains a password; put it into a file and set mlflow.basic, or set"
+        " mlflow.token_file to a file with a token."
+    ),
     lambda path: path[-2:] == ("prometheus", "url"): (
         "this address contains a password; put it into a file and set basic.password_file, or"
         " set token_file to a file with a token."
@@ -67,6 +71,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _misplaced_datasets(settings)
     yield from _unlinked_classes(settings)
     yield from _misplaced_templates(settings)
+    yield from _misplaced_exports(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
         words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
@@ -162,6 +167,23 @@ def _unknown_teams_of_stores(settings: Settings) -> Iterator[Mistake]:
             if team not in settings.teams:
                 words = suggestion(team, settings.teams)
                 yield ("stores", name, "places", team), f"there is no team {team}; {words}"
+
+
+def _misplaced_exports(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of the MLflow server: two logins, and unknown teams."""
+    mlflow = settings.mlflow
+    if mlflow is None:
+        return
+    if mlflow.token_file and mlflow.basic:
+        words = "token_file and basic are different ways to authenticate; keep one of them."
+        yield ("mlflow", "basic"), words
+    named: list[tuple[tuple[str | int, ...], str]] = [
+        *((("mlflow", "teams", place), team) for place, team in enumerate(mlflow.teams)),
+        *((("mlflow", "experiments", team), team) for team in mlflow.experiments),
+    ]
+    for path, team in named:
+        if team not in settings.teams:
+            yield path, f"there is no team {team}; {suggestion(team, settings.teams)}"
 
 
 def _places_of_other_types(settings: Settings) -> Iterator[Mistake]:

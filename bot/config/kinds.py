@@ -185,6 +185,12 @@ PrometheusUrl = Annotated[
         TextCheck("the address of a Prometheus, like http://prometheus.monitoring:9090", _is_open)
     ),
 ]
+MlflowUrl = Annotated[
+    str,
+    AfterValidator(
+        TextCheck("the address of an MLflow server, like http://mlflow.mlflow:5000", _is_open)
+    ),
+]
 Region = Annotated[
     str, _shape("an AWS region like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
 ]

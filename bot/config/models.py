@@ -25,6 +25,7 @@ from bot.config.sections.datasets import Datasets, Store
 from bot.config.sections.digests import Digest
 from bot.config.sections.gpus import Gpus
 from bot.config.sections.links import RunLinks
+from bot.config.sections.mlflow import Mlflow
 from bot.config.sections.presets import Preset
 from bot.config.sections.pvcs import Pvcs
 from bot.config.sections.section import Circle, Section
@@ -269,6 +270,7 @@ class Settings(Section):
     """Compute templates: named places where `/train submit --on` lets runs wait for GPUs."""
 
     training: Training = Training()
+    mlflow: Mlflow | None = None
     stores: dict[Name, Store] = Field(default_factory=dict)
     datasets: Datasets | None = None
     snapshots: Snapshots = Snapshots()

@@ -200,7 +200,8 @@ def _run(facts: HomeFacts, run: Run, *, named: bool) -> HomeItem:
     snooze = (Button(SNOOZE, "Leave it alone for 4h", run.id),) if since else ()
     progress = (plain(progress_text(card.progress)),) if card.progress else ()
     lines = (head, *progress, *idle, *card.lines)
-    links = link_line(run, spec_of(run), facts.links) if facts.links else ()
+    has_links = facts.links or run.mlflow_url
+    links = link_line(run, spec_of(run), facts.links) if has_links else ()
     return HomeItem((*lines[:_MOST_LINES], *links), (*card.buttons, *snooze))
 
 
@@ -216,7 +217,7 @@ def _ended(run: EndedRun, facts: HomeFacts, *, named: bool) -> HomeItem:
     team = plain(f" · {run.team}") if named else ""
     state = plain(f" · {state_words(run, facts.now)}")
     line = join(MARKS[tone], " ", bold(run.reference), state, *at, team)
-    links = link_line(run, run.spec, facts.links) if facts.links else ()
+    links = link_line(run, run.spec, facts.links) if facts.links or run.mlflow_url else ()
     buttons = (Button(RESUBMIT, "Resubmit", run.id), Button(LOGS, "Logs", run.id))
     return HomeItem((line, *links), buttons)
 

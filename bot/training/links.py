@@ -16,6 +16,9 @@ from bot.training.spec import RunSpec
 LINK = "train.link"
 """The button that Slack opens by itself; it reports the click all the same."""
 
+MLFLOW = "MLflow"
+"""What the button of a run says that the bot exports to MLflow."""
+
 _LONGEST = 2_000
 _LONGEST_LINE = 2_500
 # Control characters end an address: some programs print in colours even where nothing shows them.
@@ -41,6 +44,8 @@ class LinkedRun(Protocol):
     def ended_at(self) -> datetime | None: ...  # noqa: D102
     @property
     def links(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def mlflow_url(self) -> str: ...  # noqa: D102
 
 
 def link_buttons(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> tuple[Button, ...]:
@@ -66,7 +71,7 @@ def link_line(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> tuple[
 
 
 def _known(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> Iterator[tuple[str, str]]:
-    """Label and address of each link whose address is known."""
+    """Label and address of each link whose address is known; MLflow's last, if it is exported."""
     values = dict(_values(run, spec)) if links else {}
     for each in links:
         if each.url is not None:
@@ -76,6 +81,8 @@ def _known(run: LinkedRun, spec: RunSpec, links: Sequence[RunLink]) -> Iterator[
             url = url if url and each.in_log and _fits(url, each.in_log) else None
         if url:
             yield each.label, url
+    if run.mlflow_url and MLFLOW not in {each.label for each in links}:
+        yield MLFLOW, run.mlflow_url
 
 
 def find_links(

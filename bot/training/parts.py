@@ -21,6 +21,8 @@ from bot.training.gauges import run_gauges
 from bot.training.idle.runs import IdleRunService
 from bot.training.idle.service import IdlingService
 from bot.training.logs.reads import LogReads
+from bot.training.mlflow.controller import ExportController
+from bot.training.mlflow.service import ExportService
 from bot.training.offers.service import OfferService
 from bot.training.records.network_history import NetworkHistoryService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
@@ -61,12 +63,15 @@ class TrainingArea(Area):
         self.idle_runs = IdleRunService(settings, self.runs.stop_jobs)
         self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)
         self.offers = OfferService(self.runs, caches, format_command)
+        self.exports = ExportService(settings)
         self.sweeps = SweepService(settings, self.runs, format_command)
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
         on = self.on
-        of_runs = RunCollaborators(self._engines.of, self.scaling.again, self._snapshots)
+        of_runs = RunCollaborators(
+            self._engines.of, self.scaling.again, self._snapshots, self.exports.note
+        )
         logs = LogReads(on.database, on.clusters)
         submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
         return (
@@ -74,6 +79,7 @@ class TrainingArea(Area):
             RemovalController(on.reconciling),
             LogFollowController(on.database, on.clock, on.access, logs),
             SweepController(on.reconciling, submitting),
+            ExportController(on.reconciling),
         )
 
     @override

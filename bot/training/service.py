@@ -165,8 +165,12 @@ class TrainingService:
     def stop_jobs(self, session: Session, job_uids: Sequence[str], why: str, now: datetime) -> None:
         """Stops the live runs with these root uids for the given reason; others are left alone."""
         for run in finding.of_jobs(session, job_uids):
-            if run.is_live:
-                self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
+            self.stop_run(session, run, why, now)
+
+    def stop_run(self, session: Session, run: Run, why: str, now: datetime) -> None:
+        """Stops a run for the given reason, without a person who asks; one that ended is left."""
+        if run.is_live:
+            self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
 
     def stop_external(
         self, session: Session, caller: Caller, external: ExternalWorkload, now: datetime

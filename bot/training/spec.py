@@ -253,6 +253,11 @@ def is_shown_by_sweep(run: Run) -> bool:
     return cell is not None and not cell["has_card"]
 
 
+def is_trained(run: Run) -> bool:
+    """Whether a program of people runs in it: no session, and no test of the network."""
+    return run.spec.get("session_seconds") is None and run.spec.get("kind") != "nccl"
+
+
 def as_own(spec: RunSpec) -> RunSpec:
     """The spec of a run that people submit again: it has a card of its own, also in a sweep."""
     cell = spec.cell

@@ -67,7 +67,8 @@ class Run(SQLModel, table=True):
     while it runs: before this stretch it had run for `seconds_used`, and while it waits
     `seconds_left` are what it will have when it runs again.
 
-    `links` are addresses that its log named, by the labels of `training.links`; `epochs` are how
+    `links` are addresses that its log named, by the labels of `training.links`; `mlflow_url` is
+    where people open it in MLflow, which the controller of exports writes; `epochs` are how
     long its epochs took by number of nodes, and where the current one stands (`records.epochs`).
     `series_lost` says what its metrics lack (`series.service`).
 
@@ -176,6 +177,7 @@ class Run(SQLModel, table=True):
     links: dict[str, str] = Field(
         default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
     )
+    mlflow_url: str = Field(default="", sa_column_kwargs={"server_default": ""})
     epochs: dict[str, Any] = Field(
         default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
     )

@@ -23,8 +23,8 @@ class CurvesAsked:
     """The three options as they were given; `curves` is empty for the usual metrics."""
 
     curves: str | None
-    over: str | None
-    file: bool
+    over: str | None = None
+    file: bool = False
 
     def refuse_alone(self, example: str) -> None:
         """UsageError for an option that is about curves if none were requested."""

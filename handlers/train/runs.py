@@ -49,6 +49,7 @@ from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
 from bot.training.sweeps.asking import refuse_lonely
 from bot.training.sweeps.cells import MAX, MIN
+from bot.training.sweeps.early import MEDIAN
 from bot.training.tables import Run
 from handlers.button_values import row_of
 from handlers.snapshot.snapshots import KeepTime, SnapshotName
@@ -75,7 +76,13 @@ from handlers.train.parameters import (
 )
 from handlers.train.starting import restarted, resubmitted, started
 from handlers.train.submissions import SUBMISSIONS
-from handlers.train.sweeps import ask_to_stop, show_sweep, submit_sweep, sweep_named
+from handlers.train.sweeps import (
+    ask_to_stop,
+    curves_of_sweep,
+    show_sweep,
+    submit_sweep,
+    sweep_named,
+)
 
 BUTTON_TAIL = 50
 _WITH_IT = "Runs that wait for its success are stopped, too"
@@ -152,6 +159,9 @@ train = Part("train")
 @train.option("--at-most", WholeNumber(1, 99), help="Runs of the sweep that are live at a time")
 @train.option("--metric", MetricName(), help="Result by which runs of the sweep are compared")
 @train.option("--best", Choice(MAX, MIN), help="Which value of the metric is best")
+@train.option("--stop-early", Choice(MEDIAN), bare=MEDIAN, help="Stop the worst runs of the sweep")
+@train.option("--warm-up", WholeNumber(0, 10**9), help="Step before which none is stopped early")
+@train.option("--min-cells", WholeNumber(1, 99), help="Runs to compare with at least (default: 3)")
 @train.option("--preset", PresetName(), help="Named set of options; see presets")
 @train.option(
     "--on", "templates", TemplateNames(), default=(), help="Compute templates to wait on, in order"
@@ -188,7 +198,8 @@ def list_runs(ctx: Context) -> Reply:
 
 @train.verb(
     "show", "One run: its configuration and its status", right=Right.RUN_READ,
-    examples=("show lane", "show lane#2", "show lane --curves loss"), team=TEAM,
+    examples=("show lane", "show lane#2", "show lane --curves loss", "show wide --curves"),
+    team=TEAM,
 )  # fmt: skip
 @train.argument("run", AnyRun(), help="Run")
 @train.option("--curves", MetricNames(), bare="", help=CURVES_HELP)
@@ -200,8 +211,8 @@ def show(
     """The run's card or its curves, visible only to the caller."""
     asked = CurvesAsked(curves, over, file)
     asked.refuse_alone(ctx.format_command("train show lane --curves"))
-    if curves is None and (sweep := sweep_named(ctx, run)) is not None:
-        return show_sweep(ctx, sweep)
+    if (sweep := sweep_named(ctx, run)) is not None:
+        return show_sweep(ctx, sweep) if curves is None else curves_of_sweep(ctx, sweep, asked)
     found = _find(ctx, run)
     if isinstance(found, Run) and curves is not None:
         return curves_of(ctx, [found], asked)
@@ -347,7 +358,8 @@ def record_card(ctx: Context, run: Run) -> Card:
     links = ctx.settings.training.links
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
     series = series_of(ctx.session, run.id)
-    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series)
+    trouble = ctx.training.exports.trouble(ctx.session, run)
+    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series, trouble)
     return replace(card, facts=(*card.facts, *more))
 
 

@@ -7,11 +7,15 @@ from bot.slack.grammar.declarations import Part
 from bot.slack.grammar.parameters import Reference
 from bot.training.records.comparing import MOST, Side, comparison, refuse_few
 from bot.training.records.spans import times_of
+from bot.training.series.card import Metrics
+from bot.training.series.service import series_of
 from bot.training.submission.building import Submission
-from bot.training.sweeps.card import COMPARE, STOP, people_of, sweep_card
+from bot.training.sweeps.card import COMPARE, CURVES, STOP, people_of, sweep_card
+from bot.training.sweeps.curves import sweep_curves
 from bot.training.sweeps.replies import receipt, stop_question, stopped
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import Run
+from handlers.train.curves import CurvesAsked
 from handlers.train.starting import shortened
 
 train = Part("train")
@@ -32,6 +36,14 @@ def show_sweep(ctx: Context, sweep: Sweep) -> Reply:
     """The sweep's card, visible only to the caller."""
     cells, people = ctx.training.sweeps.cells(ctx.session, sweep), people_of(ctx.session, sweep)
     return Reply(card=sweep_card(sweep, cells, people, ctx.now, ctx.format_command))
+
+
+def curves_of_sweep(ctx: Context, sweep: Sweep, asked: CurvesAsked) -> Reply:
+    """The curves of its cells in one picture, of the best ones if there are many."""
+    runs = ctx.training.sweeps.runs(ctx.session, sweep)
+    found = [Metrics(run, series_of(ctx.session, run.id)) for run in runs]
+    card = sweep_curves(sweep, found, asked.request)
+    return Reply(later=lambda: Reply(card=card)) if asked.file else Reply(card=card)
 
 
 def ask_to_stop(ctx: Context, sweep: Sweep) -> Reply:
@@ -57,6 +69,12 @@ def click_stop_sweep(ctx: Context, sweep_id: str) -> Reply:
     """Stops the sweep of the card or the question."""
     sweep = ctx.training.sweeps.get(ctx.session, sweep_id)
     return Reply(stopped(ctx.training.sweeps.stop(ctx.session, ctx.caller, sweep, ctx.now)))
+
+
+@train.button(CURVES, right=Right.RUN_READ, team=_of_sweep, repeats=True)
+def click_curves_of_sweep(ctx: Context, sweep_id: str) -> Reply:
+    """The curves of the card's sweep."""
+    return curves_of_sweep(ctx, ctx.training.sweeps.get(ctx.session, sweep_id), CurvesAsked(""))
 
 
 @train.button(COMPARE, right=Right.RUN_READ, team=_of_sweep, repeats=True)

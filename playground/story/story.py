@@ -15,6 +15,7 @@ from playground.cluster.control.training import Training
 from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
 from playground.fsx.service import Fsx
+from playground.mlflow.service import Mlflow
 from playground.prometheus.service import Prometheus
 from playground.slack.faults import Down
 from playground.slack.transcript import Entry
@@ -131,6 +132,13 @@ class Story(StoryContext):
         if self.world.metrics is None:
             self.fail("this scenario has no Prometheus: Setup(prometheus=True)")
         return next(iter(self.world.metrics.of.values()))
+
+    @property
+    def mlflow(self) -> Mlflow:
+        """The MLflow server."""
+        if self.world.mlflow is None:
+            self.fail("this scenario has no MLflow: Setup(mlflow=True)")
+        return self.world.mlflow
 
     @property
     def fsx(self) -> Fsx:

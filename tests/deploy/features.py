@@ -92,7 +92,7 @@ SETS: Mapping[str, dict[str, Any]] = {
     "external-secret": with_minimal(
         {"secret": {"external": {"enabled": True, "store": _STORE, "keys": _KEYS}}}
     ),
-    "egress": with_minimal({"networkPolicy": {"egress": _EGRESS}}),
+    "egress": with_minimal({"networkPolicy": {"egress": _EGRESS, "mlflowNamespace": "mlflow"}}),
     "further-cluster": with_minimal(_LAB, {"cluster": "lab", "rightsOnly": True}),
     "further-cluster-by-identity": with_minimal(
         _LAB, {"cluster": "lab", "rightsOnly": True, "subjects": SUBJECTS}

@@ -144,6 +144,7 @@ def test_only_named_traffic_is_let_through(helm: Helm) -> None:
     http = the(helm.objects(SETS["http"]), "NetworkPolicy", "quartermaster-http")["spec"]
     assert http["ingress"] == [{"ports": [{"protocol": "TCP", "port": "http"}]}]
     limited = the(helm.objects(SETS["egress"]), "NetworkPolicy")["spec"]
+    mlflow = {"matchLabels": {"kubernetes.io/metadata.name": "mlflow"}}
     dns = {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}
     assert (limited["policyTypes"], limited["egress"]) == (
         ["Ingress", "Egress"],
@@ -152,6 +153,7 @@ def test_only_named_traffic_is_let_through(helm: Helm) -> None:
                 "to": [{"namespaceSelector": dns}],
                 "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
             },
+            {"to": [{"namespaceSelector": mlflow}]},
             {"ports": [{"protocol": "TCP", "port": 443}]},
         ],
     )

@@ -296,7 +296,8 @@ def _of_sweeps(session: Session) -> dict[str, str]:
     spec = first.spec | {"cell": first.spec["cell"] | {"number": 2}}
     own = {"id": new_id(), "name": "grid-2", "job_name": "grid-2-any", "spec": spec}
     session.add(Run(**{**first.model_dump(), **own}))
-    return dict.fromkeys(("train.stop-sweep", "train.compare-sweep"), spec["cell"]["sweep"])
+    buttons = ("train.stop-sweep", "train.compare-sweep", "train.curves-of-sweep")
+    return dict.fromkeys(buttons, spec["cell"]["sweep"])
 
 
 def _row(table: Any, **fields: Any) -> Any:

@@ -46,6 +46,7 @@ WITHOUT_EFFECT = {
     "[pvc.delete-ask]",
     "[train.link]",
     "[train.compare-sweep]",
+    "[train.curves-of-sweep]",
 }
 # Each person's own: two people are two effects.
 OWN = {

@@ -144,6 +144,7 @@ TABLE = {
     "[train.stop]": "o.la.... ..DE",
     "[train.stop-sweep]": "o.la.... ..D.",
     "[train.compare-sweep]": "omla.... ..D.",
+    "[train.curves-of-sweep]": "omla.... ..D.",
     "[train.resubmit]": "omla.... ..D.",
     "[train.open]": "o....... ..D.",
     "[train.extend]": "o.la.... ..DE",

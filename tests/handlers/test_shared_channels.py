@@ -91,6 +91,7 @@ READING = {
     "[dataset.page]",
     "[train.logs]",
     "[train.compare-sweep]",
+    "[train.curves-of-sweep]",
     "[train.open]",
     "[train.unfollow]",
     "[train.unwatch]",

@@ -8,6 +8,7 @@ from bot.training.tables import Run
 from tests.handlers.command_client import ALICE, BOB, MIA, TEAM_A, CommandClient, question
 from tests.handlers.filled_forms import foreseen, opened, sent, used
 from tests.handlers.test_train import plainly, work
+from tests.handlers.test_train_curves import measured
 
 IMAGE = "--image ghcr.io/acme/lane:3.1"
 GRID = "--sweep lr=0.1,0.01 --sweep bs=32,64"
@@ -115,6 +116,39 @@ def test_its_runs_are_compared_by_its_name(client: CommandClient) -> None:
     assert said.splitlines()[0] == title
 
 
+def test_curves_of_a_sweep_are_overlaid(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT.replace("--at-most 2", "--metric loss --best min"))
+    for _ in range(4):
+        work(client)
+    said = client.says(ALICE, TEAM_A, "/train show wide --curves")
+    assert said.splitlines()[0] == "No run of sweep wide has metrics so far."
+    measured(client, "wide-1", "loss", [2.0, 1.0])
+    measured(client, "wide-3", "loss", [3.0, 2.0])
+    measured(client, "wide-3", "lr", [0.1])
+    shown = client.says(ALICE, TEAM_A, "/train show wide --curves")
+    assert shown.splitlines()[:3] == [
+        "loss of sweep wide",
+        "Without these metrics: wide-2, wide-4.",
+        "`lr`: 0.1 in wide-1, 0.01 in wide-3",
+    ]
+    assert client.clicks(ALICE, TEAM_A, "train.curves-of-sweep", only(client).id) == shown
+    assert client.says(ALICE, TEAM_A, "/train show wide --curves acc").splitlines() == [
+        "No run of sweep wide has acc so far.",
+        "They have: loss, lr.",
+    ]
+
+
+def test_an_early_stop_is_asked_for_bare(client: CommandClient) -> None:
+    early = "--metric loss --best min --stop-early --warm-up 100"
+    client.says(ALICE, TEAM_A, SUBMIT.replace("--at-most 2", early))
+    made = only(client)
+    assert (made.stop_early, made.warm_up, made.min_cells) == ("median", 100, 3)
+    shown = client.says(ALICE, TEAM_A, "/train show wide")
+    assert (
+        "  Early stop  median rule, from step or epoch 100 on, compared with at least 3 other cells"
+    ) in shown
+
+
 def test_names_of_live_sweeps_are_taken(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, SUBMIT)
     said = client.says(ALICE, TEAM_A, f"/train submit wide {IMAGE} -- python train.py")
@@ -164,6 +198,14 @@ UNFIT = {
     f"{GRID} --metric accuracy": "`--metric` needs `--best`.",
     f"{GRID} --best max": "`--best` needs `--metric`.",
     f"{GRID} --metric f1 --best max": "No result f1 is read from logs.",
+    f"{GRID} --warm-up 10": "`--warm-up` needs `--stop-early`.",
+    f"{GRID} --stop-early": (
+        "`--stop-early` needs `--metric` and `--best`, which say what the worst runs are."
+    ),
+    f"{GRID} --metric loss --best min --stop-early --min-cells 4": (
+        "`--stop-early` compares a run with at least 4 others, and the sweep has 4 cells."
+    ),
+    "--stop-early median": "`--stop-early` needs `--sweep`: it is an option of sweeps.",
     "--at-most 3": "`--at-most` needs `--sweep`: it is an option of sweeps.",
     f"--sweep lr={FORTY} --sweep bs=1,2": (
         "40 x 2 = 80 cells exceed the limit of team-a for one sweep: 64."

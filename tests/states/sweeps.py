@@ -36,6 +36,7 @@ def states() -> Iterator[State]:
     """All of them."""
     yield card("sweep-submitted", sweep(), cell(1))
     yield from _running()
+    yield from _early()
     yield from _stopped()
     yield from _ended()
 
@@ -51,6 +52,29 @@ def _running() -> Iterator[State]:
     refused = {"phase": SweepPhase.STOPPING, "reason": left}
     advice = "A member of the team can submit the rest."
     yield card("sweep-refused", sweep(**refused, unblock=advice), cell(1, running))
+
+
+def _early() -> Iterator[State]:
+    rule = {"stop_early": "median", "warm_up": 500, "min_cells": 2, "metric": "loss", "best": "min"}
+    stop = {"wide-3": {"at": "step 1,200", "value": "1.87", "median": "0.742"}}
+    others = [
+        cell(1, running, results={"loss": "0.655"}),
+        cell(2, running, results={"loss": "0.702"}),
+    ]
+    going = cell(3, running, wanted="stop", stop_at=NOW, results={"loss": "1.87"})
+    mute = cell(4, running)
+    yield card(
+        "sweep-stopping-early",
+        sweep(**rule, early_stops=stop, unjudged=["wide-4"], at_most=None),
+        *others, going, mute,
+    )  # fmt: skip
+    gone = cell(3, ended, RunPhase.STOPPED, results={"loss": "1.87"})
+    over = {"phase": SweepPhase.ENDED, "ended_at": NOW - 15 * MINUTE}
+    good = [
+        cell(number, ended, RunPhase.SUCCEEDED, results={"loss": score})
+        for number, score in ((1, "0.512"), (2, "0.548"), (4, "0.590"))
+    ]
+    yield card("sweep-ended-early-stop", sweep(**rule, **over, early_stops=stop), *good, gone)
 
 
 def _stopped() -> Iterator[State]:

@@ -16,7 +16,19 @@ KILLS: dict[str, dict[tuple[str, int], Fault]] = {
 }
 
 
+EARLY: dict[str, dict[tuple[str, int], Fault]] = {
+    "undisturbed": {},
+    "stop": before_and_after([("delete jobs", 1)]),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_kills_at_each_run_change_nothing(options: Options) -> None:
     asyncio.run(ends_same("sweep", options, KILLS))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_kills_at_an_early_stop_change_nothing(options: Options) -> None:
+    asyncio.run(ends_same("early_stop", options, EARLY))

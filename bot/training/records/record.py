@@ -10,7 +10,7 @@ from typing import Any
 from bot.durations import format_duration
 from bot.masking import HIDDEN, hide_secrets, is_secret, mask_words
 from bot.slack.card import AsFile, Card
-from bot.slack.markup import Markup, code, join, plain
+from bot.slack.markup import Markup, code, join, plain, sentence
 from bot.slack.shortening import cut
 from bot.training.arguments import arguments_of, arguments_words
 from bot.training.kinds import gpus_of, kind_of_run
@@ -42,9 +42,13 @@ Record = dict[str, Any]
 
 
 def details(
-    run: Run, times: Times, lineage: Lineage = NOTHING, series: Sequence[RunSeries] = ()
+    run: Run,
+    times: Times,
+    lineage: Lineage = NOTHING,
+    series: Sequence[RunSeries] = (),
+    not_exported: str = "",
 ) -> tuple[tuple[str, Markup], ...]:
-    """The facts about a run that its card does not show."""
+    """The facts about a run that its card does not show; why MLflow lacks it, if it does."""
     spec = spec_of(run)
     names = [each.name for each in spec.env]
     arguments = arguments_words(spec.command)
@@ -67,6 +71,7 @@ def details(
             plain(f"{run.gpus_busy:.0%} of the time") if run.gpus_busy is not None else None,
         ),
         ("Metrics", plain(newest_words(series)) if series else None),
+        ("MLflow", sentence(not_exported) if not_exported else None),
         ("Restored for", plain(", ".join(lineage.successors)) if lineage.successors else None),
         ("Preset", plain(spec.preset) if spec.preset else None),
         ("Priority", plain(spec.priority) if spec.priority else None),
@@ -141,6 +146,7 @@ def record_of(run: Run, times: Times, now: datetime, lineage: Lineage = NOTHING)
         "arguments": arguments_of(spec.command),
         "metrics": run.results,
         "links": run.links,
+        "mlflow": run.mlflow_url or None,
         "progress": run.progress,
         "series_lost": {"gaps": missing_of(run).gaps, "names": list(missing_of(run).names)},
     }

@@ -85,11 +85,13 @@ class RunCollaborators:
     """What runs need besides the cluster; `engines` returns the quota engine of a cluster.
 
     `again` restarts a run that was stopped for that, and returns the outcome as a sentence.
+    `on_change` is called in the transaction that records a change of a run.
     """
 
     engines: Callable[[str], Engine]
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
+    on_change: Callable[[Session, Run, datetime], None] = lambda _session, _run, _now: None
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class RunController(RowController[_RunRows]):
             context.format_command,
             collaborators.again,
             collaborators.snapshots,
+            collaborators.on_change,
         )
 
     @override

@@ -14,7 +14,7 @@ from bot.training.spec import RunSpec
 from bot.training.tables import NOT_ADMITTED, Run, reference
 
 _LOOKED_AT = 20
-_TIMES = 12  # so many columns of an ended run come before its times
+_TIMES = 13  # so many columns of an ended run come before its times
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class EndedRun:
     job_name: str
     spec_json: str
     links_json: str
+    mlflow_url: str
     since: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -91,6 +92,7 @@ _ENDED = Prepared(
         col(Run.job_name),
         cast(col(Run.spec), Text),
         cast(col(Run.links), Text),
+        col(Run.mlflow_url),
         col(Run.since),
         col(Run.started_at),
         col(Run.ended_at),

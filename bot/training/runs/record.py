@@ -94,13 +94,14 @@ class Recorder:
     """Writes findings by the settings of `training`; `words` formats commands.
 
     `again` restarts a run that was stopped for that, and returns the outcome. `snapshots` takes the
-    snapshots that runs requested for their end.
+    snapshots that runs requested for their end. `on_change` is called with each run that changed.
     """
 
     training: Callable[[], Training]
     format_command: FormatCommand
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
+    on_change: Callable[[Session, Run, datetime], None]
 
     def record(self, session: Session, run_id: str, found: RunFindings) -> None:
         """Updates the row, and the card if what it shows has changed."""
@@ -131,6 +132,7 @@ class Recorder:
         if _shown(run) != before or found.tails_read:
             refresh_cards(session, run.subject, live=run.is_live)
             _note_sweep(session, run, found.now)
+            self.on_change(session, run, found.now)
 
     def _take_logs(self, session: Session, run: Run, found: RunFindings) -> None:
         if found.tails_read:

@@ -24,11 +24,15 @@ _REPORT = 'quartermaster: {"step": 100, "loss": 0.41}'
 
 @dataclass(frozen=True)
 class CurvesRequest:
-    """Which metrics to draw, over what (None: what they have), and whether as a file."""
+    """Which metrics to draw, over what (None: what they have), and whether as a file.
+
+    `of` is what the runs are called together; empty if each is named.
+    """
 
     names: tuple[str, ...] = ()
     over: Over | None = None
     is_file: bool = False
+    of: str = ""
 
 
 class Metrics(NamedTuple):
@@ -54,9 +58,12 @@ def curves_card(found: Sequence[Metrics], asked: CurvesRequest) -> Card:
             f"Name fewer runs or metrics: {MOST_CURVES} curves at most.",
         )
     axis = axis_for(drawn, asked.over)
-    chart = Curves(_title(found, names), tuple(map(axis.curve, drawn)), axis.label, _unit(names))
+    chart = Curves(
+        _title(found, names, asked.of), tuple(map(axis.curve, drawn)), axis.label, _unit(names)
+    )
     shown = drawn if len(found) > 1 else _all_of(found[0])
-    name = f"{'-'.join(each.run.reference.replace('#', '-') for each in found)[:60]}.png"
+    together = [asked.of.rpartition(" ")[2]] if asked.of else [each.run.reference for each in found]
+    name = f"{'-'.join(each.replace('#', '-') for each in together)[:60]}.png"
     return Card(
         chart.title,
         lines=tuple(_notes(found, chart, axis, is_file=asked.is_file)),
@@ -112,8 +119,8 @@ def _usual_names(found: Sequence[Metrics]) -> tuple[str, ...]:
     return (shared[0],)
 
 
-def _title(found: Sequence[Metrics], names: Sequence[str]) -> str:
-    return f"{_listed(names)} of {_listed([each.run.reference for each in found])}"
+def _title(found: Sequence[Metrics], names: Sequence[str], together: str) -> str:
+    return f"{_listed(names)} of {together or _listed([each.run.reference for each in found])}"
 
 
 def _unit(names: Sequence[str]) -> str:

@@ -97,6 +97,9 @@ class Submission:
     at_most: int | None = None
     metric: str | None = None
     best: str | None = None
+    stop_early: str | None = None
+    warm_up: int | None = None
+    min_cells: int | None = None
     preset: str | None = None
     templates: tuple[str, ...] = ()
     fallback_after: timedelta | None = None

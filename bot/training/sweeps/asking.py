@@ -17,6 +17,7 @@ from bot.training.logs.results import USUAL
 from bot.training.spec import RunSpec, SweepCell
 from bot.training.submission.building import Submission, refuse_secrets
 from bot.training.sweeps.cells import cell_name
+from bot.training.sweeps.early import USUAL_OTHERS
 from bot.training.sweeps.grid import (
     count_of,
     filled_env,
@@ -29,7 +30,7 @@ from bot.training.wording import listed
 
 MOST_PARAMETERS = 6
 _LONGEST = LONGEST_NAME - len("-99")
-_OPTIONS = ("at_most", "metric", "best")
+_OPTIONS = ("at_most", "metric", "best", "stop_early", "warm_up", "min_cells")
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def metric_of(asked: Submission, settings: Settings) -> str:
 
     UsageError if the bot does not read that result, or if the command does not say which is best.
     """
+    _refuse_unstopping(asked)
     if asked.metric is None and asked.best is None:
         return ""
     if asked.metric is None or asked.best is None:
@@ -144,10 +146,40 @@ def metric_of(asked: Submission, settings: Settings) -> str:
     return found
 
 
+def others_of(asked: Submission) -> int:
+    """With how many other cells a cell is compared at least; 0 if none is stopped early."""
+    return (asked.min_cells or USUAL_OTHERS) if asked.stop_early else 0
+
+
 def outlook_of(asked: Submission, spec: RunSpec) -> SweepOutlook:
     """What the sweep comes to."""
     cells = count_of(asked.sweep)
     return SweepOutlook(cells, min(cells, asked.at_most or cells), spec)
+
+
+def _refuse_unstopping(asked: Submission) -> None:
+    """UsageError if the options by which cells are stopped early do not fit."""
+    given = next(
+        (each for each in ("warm_up", "min_cells") if getattr(asked, each) is not None), ""
+    )
+    if given and not asked.stop_early:
+        raise UsageError(
+            f"`--{given.replace('_', '-')}` needs `--stop-early`.",
+            "Add it, for example `--stop-early --warm-up 100`.",
+        )
+    if asked.stop_early and (asked.metric is None or asked.best is None):
+        raise UsageError(
+            "`--stop-early` needs `--metric` and `--best`, which say what the worst runs are.",
+            "Add both, for example `--metric loss --best min`.",
+        )
+    cells, others = count_of(asked.sweep), others_of(asked)
+    if others >= cells:
+        fewer = f", or use `--min-cells {cells - 1}`" if cells > 1 else ""
+        raise UsageError(
+            f"`--stop-early` compares a run with at least {others} others, and the sweep has"
+            f" {cells} cell{'' if cells == 1 else 's'}.",
+            f"Sweep over more values{fewer}.",
+        )
 
 
 def _results(settings: Settings) -> Iterator[str]:

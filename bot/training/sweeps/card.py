@@ -14,12 +14,14 @@ from bot.slack.markup import FormatCommand, Markup, code, join, plain, sentence,
 from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec
 from bot.training.sweeps.cells import Cell, best_of, cell_name, cells_of, counts_of, ranked
+from bot.training.sweeps.early import FEWEST_VALUES
 from bot.training.sweeps.tables import Sweep, SweepPhase
-from bot.training.tables import SWEEP, Run, RunIntent
+from bot.training.tables import SWEEP, Run, RunIntent, RunPhase
 from bot.training.wording import STOPPING, gpus, name_of, phase_words
 
-STOP, COMPARE = "train.stop-sweep", "train.compare-sweep"
+STOP, COMPARE, CURVES = "train.stop-sweep", "train.compare-sweep", "train.curves-of-sweep"
 _COMPARED = 2
+_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,20 @@ def sweep_card(
 def counts_words(sweep: Sweep, cells: Sequence[Cell]) -> str:
     """How many of its cells stand how, as a sentence."""
     counts = counts_of(cells)
+    early = sum(
+        each.run is not None
+        and each.run.phase == RunPhase.STOPPED
+        and each.run.id in sweep.early_stops
+        for each in cells
+    )
     absent = "not submitted yet" if sweep.phase == SweepPhase.RUNNING else "not submitted"
     parts = (
         (counts.succeeded, "succeeded"),
         (counts.running, "running"),
         (counts.waiting, "waiting"),
         (counts.failed, "failed"),
-        (counts.stopped, "stopped"),
+        (counts.stopped - early, "stopped"),
+        (early, "stopped early"),
         (counts.absent, absent),
     )
     told = ", ".join(f"{count} {word}" for count, word in parts if count)
@@ -153,6 +162,7 @@ def _state(sweep: Sweep, cells: Sequence[Cell]) -> tuple[str, Tone]:
 def _lines(sweep: Sweep, cells: Sequence[Cell], people: SweepPeople) -> Iterator[Markup]:
     yield plain(counts_words(sweep, cells))
     yield from best_words(sweep, cells)
+    yield from _unjudged_words(sweep)
     if sweep.reason and sweep.is_live:
         yield plain("It submits no more runs; those that are live go on.")
     for line in (sweep.reason, sweep.unblock, sweep.obstacle):
@@ -162,6 +172,26 @@ def _lines(sweep: Sweep, cells: Sequence[Cell], people: SweepPeople) -> Iterator
         yield sentence(f"{sweep.trouble} Retrying.")
     if sweep.stop_at is not None:
         yield join("Stopped by ", plain(people.stopper), ", ", when(sweep.stop_at), ".")
+
+
+def _unjudged_words(sweep: Sweep) -> Iterator[Markup]:
+    if sweep.unjudged and sweep.is_live:
+        names = sweep.unjudged[:_NAMED]
+        more = len(sweep.unjudged) - len(names)
+        yield plain(
+            f"Not stopped early, as their logs have no {sweep.metric} with a step or epoch so far:"
+            f" {', '.join(names)}{f' and {more} more' if more else ''}."
+        )
+
+
+def _rule_words(sweep: Sweep) -> str:
+    """The rule that stops cells early, with its options."""
+    if sweep.warm_up is None:
+        after = f"from the {FEWEST_VALUES}th value on"
+    else:
+        after = f"from step or epoch {sweep.warm_up:,} on" if sweep.warm_up else "from the start"
+    others = "1 other cell" if sweep.min_cells == 1 else f"{sweep.min_cells} other cells"
+    return f"{sweep.stop_early} rule, {after}, compared with at least {others}"
 
 
 def _facts(
@@ -174,6 +204,8 @@ def _facts(
         yield "At once", plain(f"{sweep.at_most} at most")
     if sweep.metric:
         yield "Best", plain(f"{sweep.best} of {sweep.metric}, the last value in the log")
+    if sweep.stop_early:
+        yield "Early stop", plain(_rule_words(sweep))
     yield "By", plain(people.owner)
     yield "Submitted", when(sweep.asked_at)
     if sweep.ended_at is not None:
@@ -192,12 +224,16 @@ def _row(sweep: Sweep, cell: Cell, now: datetime) -> tuple[str, ...]:
     name = run.reference if run is not None else cell_name(sweep.name, cell.number)
     result = run.results.get(sweep.metric, "") if run is not None else ""
     measured = (result,) if sweep.metric else ()
-    return (name, *cell.values.values(), _state_of(run), *measured, _ran(run, now))
+    return (name, *cell.values.values(), _state_of(sweep, run), *measured, _ran(run, now))
 
 
-def _state_of(run: Run | None) -> str:
+def _state_of(sweep: Sweep, run: Run | None) -> str:
     if run is None:
         return "Not submitted"
+    early = sweep.early_stops.get(run.id)
+    if early is not None and (run.is_live or run.phase == RunPhase.STOPPED):
+        told = f"{early['at']}: {early['value']}, median {early['median']}"
+        return f"{'Stopping' if run.is_live else 'Stopped'} early at {told}"
     is_stopping = run.is_live and (run.wanted == RunIntent.STOP or run.removing is not None)
     words = phase_words(run)
     return STOPPING if is_stopping else words[:1].upper() + words[1:]
@@ -213,5 +249,7 @@ def _ran(run: Run | None, now: datetime) -> str:
 def _buttons(sweep: Sweep, cells: Sequence[Cell]) -> Iterator[Button]:
     if can_compare(cells):
         yield Button(COMPARE, "Compare", sweep.id)
+    if any(each.run is not None and each.run.results for each in cells):
+        yield Button(CURVES, "Curves", sweep.id)
     if sweep.is_live and sweep.stop_at is None:
         yield stop_button(sweep, cells)

@@ -10,7 +10,9 @@ from bot.reconcile.controller import Step
 from bot.reconcile.frame import ControllerContext, RowController
 from bot.slack.messages import refresh_cards
 from bot.training.sweeps.cells import Cell, cells_of
-from bot.training.sweeps.decide import EndSweep, SubmitCell, decide
+from bot.training.sweeps.decide import EndSweep, StopCell, SubmitCell, decide
+from bot.training.sweeps.early import Judged, still_due
+from bot.training.sweeps.judging import judged_in
 from bot.training.sweeps.record import SweepRecorder
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP
@@ -21,10 +23,11 @@ _AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class _SweepRows:
-    """A sweep with its cells, as they are before a step."""
+    """A sweep with its cells, and what its rule says of them, as they are before a step."""
 
     sweep: Sweep
     cells: tuple[Cell, ...]
+    judged: Judged
 
 
 class SweepController(RowController[_SweepRows]):
@@ -40,23 +43,32 @@ class SweepController(RowController[_SweepRows]):
     @override
     def load(self, session: Session, row_id: str) -> _SweepRows | None:
         sweep = _known(session, row_id)
-        return _SweepRows(sweep, cells_of(session, sweep)) if sweep is not None else None
+        if sweep is None:
+            return None
+        cells = cells_of(session, sweep)
+        return _SweepRows(sweep, cells, judged_in(session, sweep, cells))
 
     @override
     def reconcile(self, row: _SweepRows, now: datetime) -> Step:
-        """Submits at most one run, in the transaction that ends the step."""
-        decision = decide(row.sweep, row.cells)
+        """Submits or stops at most one run, in the transaction that ends the step."""
+        decision = decide(row.sweep, row.cells, row.judged.stops)
         # Waking it once a run is submitted brings the next step forward.
         again = now + _AGAIN if isinstance(decision, SubmitCell) else None
-        return Step(again, lambda session: self._carry_out(session, row.sweep.id, now))
+        return Step(again, lambda session: self._carry_out(session, row, now))
 
-    def _carry_out(self, session: Session, sweep_id: str, now: datetime) -> None:
-        """Decides once more, by the rows of this transaction: a person may have stopped it."""
-        sweep = _known(session, sweep_id)
+    def _carry_out(self, session: Session, row: _SweepRows, now: datetime) -> None:
+        """Decides once more, by the rows of this transaction: a person may have stopped it.
+
+        Series are not read again: they only grow, and a run that has ended is not stopped.
+        """
+        sweep = _known(session, row.sweep.id)
         if sweep is None:
             return
         cells = cells_of(session, sweep)
-        match decide(sweep, cells):
+        self._recorder.note_unjudged(session, sweep, row.judged.unjudged)
+        match decide(sweep, cells, still_due(sweep, cells, row.judged.stops)):
+            case StopCell(stop):
+                self._recorder.stop_early(session, sweep, stop, now)
             case SubmitCell(number):
                 self._recorder.submit(session, sweep, number, now)
             case EndSweep(phase):

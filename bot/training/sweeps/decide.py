@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.reconcile.decisions import Wait
 from bot.training.sweeps.cells import Cell, counts_of
+from bot.training.sweeps.early import EarlyStop
 from bot.training.sweeps.tables import Sweep, SweepPhase
 
 
@@ -22,13 +23,22 @@ class EndSweep:
     phase: SweepPhase
 
 
-Decision = Wait | SubmitCell | EndSweep
+@dataclass(frozen=True)
+class StopCell:
+    """Stop the run of a cell early."""
+
+    stop: EarlyStop
 
 
-def decide(sweep: Sweep, cells: Sequence[Cell]) -> Decision:
-    """The next step for a sweep: at most one cell is submitted."""
+Decision = Wait | SubmitCell | EndSweep | StopCell
+
+
+def decide(sweep: Sweep, cells: Sequence[Cell], stops: Sequence[EarlyStop] = ()) -> Decision:
+    """The next step for a sweep: at most one cell is submitted, or stopped early."""
     if not sweep.is_live:
         return Wait()
+    if stops:
+        return StopCell(stops[0])
     live = counts_of(cells).live
     left = next((each.number for each in cells if each.run is None), None)
     if sweep.phase == SweepPhase.STOPPING:

@@ -14,12 +14,14 @@ from bot.people.access import Access, Caller, Right, UnknownPersonError
 from bot.reconcile.due import wake
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
+from bot.training import finding
 from bot.training.flows.awaited import Awaited, awaited_of
 from bot.training.service import TrainingService
 from bot.training.spec import RunSpec
 from bot.training.submission.new_run import AskedRun, present
 from bot.training.sweeps import notices
 from bot.training.sweeps.cells import Cell, cell_name
+from bot.training.sweeps.early import EarlyStop
 from bot.training.sweeps.service import run_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP
@@ -78,6 +80,19 @@ class SweepRecorder:
         else:
             sweep.obstacle = sweep.trouble = ""
             _note(session, sweep, now)
+
+    def stop_early(self, session: Session, sweep: Sweep, stop: EarlyStop, now: datetime) -> None:
+        """Stops the run of a cell, as a person would stop it."""
+        self.runs.stop_run(session, finding.get(session, stop.run_id), stop.why(sweep), now)
+        sweep.early_stops = {**sweep.early_stops, stop.run_id: stop.row}
+        _note(session, sweep, now)
+
+    def note_unjudged(self, session: Session, sweep: Sweep, runs: Sequence[str]) -> None:
+        """Notes which running cells the rule cannot judge."""
+        if sweep.unjudged != [*runs]:
+            sweep.unjudged = [*runs]
+            session.add(sweep)
+            refresh_cards(session, sweep.subject, live=sweep.is_live)
 
     def end(
         self,

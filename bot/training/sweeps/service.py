@@ -27,6 +27,7 @@ from bot.training.sweeps.asking import (
     SweepOutlook,
     as_cell,
     metric_of,
+    others_of,
     outlook_of,
     refuse_unfit,
     spec_of_cell,
@@ -98,6 +99,9 @@ class SweepService:
             at_most=asked.at_most,
             metric=metric,
             best=asked.best or "",
+            stop_early=asked.stop_early or "",
+            warm_up=asked.warm_up,
+            min_cells=others_of(asked),
             asked_at=now,
             since=now,
         )
@@ -105,7 +109,8 @@ class SweepService:
         session.add(sweep)
         session.flush()
         cells = count_of(asked.sweep)
-        facts = {"name": sweep.name, "cells": str(cells), "at_most": str(asked.at_most or "")}
+        facts = {"name": sweep.name, "cells": str(cells), "at_most": str(asked.at_most or ""),
+                 "stop_early": sweep.stop_early}  # fmt: skip
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
         told = {name: text for name, text in facts.items() if text}
         record(session, actor, "sweep.submit", (SWEEP, sweep.id), told, at=now)

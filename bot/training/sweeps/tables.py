@@ -27,9 +27,13 @@ class Sweep(SQLModel, table=True):
     `spec` is that of its runs, with placeholders; `parameters` are names with their values. The
     runs name the sweep in their specs, so that no row is needed for a cell. At most `at_most` of
     them are live at a time. `best` is `max` or `min`: which value of the result `metric` is best.
+    With the rule `stop_early` the worst cells are stopped early: from the step or epoch `warm_up`
+    on, compared with `min_cells` others at least.
 
     The first block is written once. `reason` says why it was stopped, `unblock` what to do about
-    that, and `obstacle` why it cannot submit its next cell now.
+    that, and `obstacle` why it cannot submit its next cell now. `early_stops` has for each run that
+    the rule stopped where that was, its value and the median; `unjudged` are running cells that the
+    rule cannot judge, because they have no series.
     """
 
     __tablename__: ClassVar[Any] = "sweeps"
@@ -57,6 +61,9 @@ class Sweep(SQLModel, table=True):
     at_most: int | None = None
     metric: str = ""
     best: str = ""
+    stop_early: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    warm_up: int | None = None
+    min_cells: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     asked_at: datetime = Field(sa_type=Moment)
 
     stop_by: str | None = None
@@ -68,6 +75,12 @@ class Sweep(SQLModel, table=True):
     unblock: str = ""
     obstacle: str = ""
     trouble: str = ""
+    early_stops: dict[str, dict[str, str]] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
+    unjudged: list[str] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     ended_at: datetime | None = Field(default=None, sa_type=Moment)
 
     @property

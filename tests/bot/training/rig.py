@@ -15,6 +15,7 @@ from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
 from bot.reconcile import due
+from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup
 from bot.slack.card import Card, Reply
@@ -26,6 +27,8 @@ from bot.training.follows.controller import LogFollowController
 from bot.training.follows.service import FollowService
 from bot.training.kinds import WORKLOADS
 from bot.training.logs.reads import LogReads
+from bot.training.mlflow.controller import ExportController
+from bot.training.mlflow.service import ExportService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
@@ -108,14 +111,19 @@ class Rig(Ground):
     def restart(self) -> None:
         """A new process on the same database."""
         context = self.context
-        others = RunCollaborators(self.engines.of, self.scaling.again, self.run_snapshots)
+        exports = ExportService(self.settings)
+        others = RunCollaborators(
+            self.engines.of, self.scaling.again, self.run_snapshots, exports.note
+        )
         self.controller = RunController(context, others)
         removals = RemovalController(context)
         logs = LogReads(self.database, self.clusters)
         follows = LogFollowController(self.database, self.clock, self.access, logs)
         submitting = SweepRecorder(self.settings, self.access, self.service, self.words)
         sweeps = SweepController(context, submitting)
-        self.loop = Loop(self.database, self.clock, [self.controller, removals, follows, sweeps])
+        exporting = ExportController(context)
+        controllers: list[Controller] = [self.controller, removals, follows, sweeps, exporting]
+        self.loop = Loop(self.database, self.clock, controllers)
 
     @override
     def look(self) -> None:

@@ -244,3 +244,12 @@ def test_cards_have_the_buttons_of_links(rig: Rig) -> None:
             "url": "https://github.com/acme/lane/commit/3f2a9c1",
         },
     ]
+
+
+def test_an_exported_run_opens_in_mlflow() -> None:
+    url = "https://mlflow.example.com/#/experiments/1/runs/5ad7"
+    exported = run(mlflow_url=url)
+    (button,) = link_buttons(exported, spec_of(exported), ())
+    assert (button.label, button.url) == ("MLflow", url)
+    own = RunLink(label="MLflow", in_log="https://mlflow.example.com/*")
+    assert link_buttons(exported, spec_of(exported), (own,)) == ()

@@ -51,7 +51,7 @@ def test_the_next_run_begins_as_one_ends(rig: Rig) -> None:
         "  wide-2  64   Succeeded  909.5       3m 4s\n"
         "  wide-3  128  Succeeded  707.0       3m 4s\n"
         "  wide-1  32   Succeeded  404.0       3m 4s\n"
-        "  [Compare]\n"
+        "  [Compare] [Curves]\n"
         f"{AGAIN}"
     )
     assert rig.effects() == ["create jobs"] * 3

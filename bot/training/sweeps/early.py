@@ -1,0 +1,157 @@
+"""The median rule, which stops the worst cells of a sweep early. Pure: no I/O."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import NamedTuple
+
+from bot.charts.values import short_number
+from bot.training.series.axis import Axis, Drawn, Over
+from bot.training.series.service import value_words
+from bot.training.sweeps.cells import MAX, Cell
+from bot.training.sweeps.tables import Sweep
+from bot.training.tables import Run, RunIntent, RunPhase
+
+MEDIAN = "median"
+FEWEST_VALUES = 5
+"""From which value on a cell is judged if no warm-up was asked for."""
+
+USUAL_OTHERS = 3
+"""With how many other cells a cell is compared at least if nothing else was asked for."""
+
+_PLACES = (Over.STEP, Over.EPOCH)
+
+
+@dataclass(frozen=True)
+class CellPoints:
+    """The values of a cell's metric by step or epoch, and how many there were in all."""
+
+    points: Sequence[tuple[float, float]]
+    count: int
+    best: float
+
+    @property
+    def last(self) -> float:
+        """The step or epoch of the newest value."""
+        return self.points[-1][0]
+
+
+@dataclass(frozen=True)
+class EarlyStop:
+    """A cell that the rule stops: where, its best value so far, and the median of the others."""
+
+    number: int
+    run_id: str
+    over: Over
+    place: float
+    value: float
+    median: float
+    others: int
+
+    @property
+    def row(self) -> dict[str, str]:
+        """What the row of the sweep keeps of it, as the card shows it."""
+        return {
+            "at": f"{self.over} {short_number(self.place)}",
+            "value": value_words(self.value),
+            "median": value_words(self.median),
+        }
+
+    def why(self, sweep: Sweep) -> str:
+        """Why the run is stopped, as a sentence."""
+        told, cells = self.row, "cell" if self.others == 1 else "cells"
+        return (
+            f"Stopped early by the median rule of sweep {sweep.name}: its best {sweep.metric} up to"
+            f" {told['at']} was {told['value']}, the median of {self.others} other {cells}"
+            f" {told['median']}."
+        )
+
+
+class Judged(NamedTuple):
+    """What the rule says of all cells: those to stop, and the runs of those it cannot judge."""
+
+    stops: tuple[EarlyStop, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def judged(sweep: Sweep, cells: Sequence[Cell], found: Mapping[int, Drawn]) -> Judged:
+    """Judges the cells by the series of the sweep's metric that were found, by number.
+
+    A cell is stopped if its best value so far is worse than the median of the running averages
+    that the other cells had at the same step, or at the same epoch if there are no steps.
+    """
+    over = max(_PLACES, key=lambda each: sum(_has(each, one) for one in found.values()))
+    known = {number: _points(sweep, over, one) for number, one in found.items() if _has(over, one)}
+    stops = [
+        stop
+        for cell in cells
+        if cell.run is not None and cell.number in known and may_be_stopped(sweep, cell.run)
+        if (stop := _stop(sweep, cell.number, cell.run, known, over)) is not None
+    ]
+    unjudged = [
+        cell.run.reference
+        for cell in cells
+        if cell.run is not None and cell.run.phase == RunPhase.RUNNING
+        if cell.number not in known and may_be_stopped(sweep, cell.run)
+    ]
+    return Judged(tuple(stops), tuple(unjudged))
+
+
+def still_due(
+    sweep: Sweep, cells: Sequence[Cell], stops: Sequence[EarlyStop]
+) -> tuple[EarlyStop, ...]:
+    """Those of the stops whose run is still the cell's, and live."""
+    live = {
+        cell.run.id for cell in cells if cell.run is not None and may_be_stopped(sweep, cell.run)
+    }
+    return tuple(each for each in stops if each.run_id in live)
+
+
+def may_be_stopped(sweep: Sweep, run: Run) -> bool:
+    """Whether the rule may stop the run: not one that people submitted again, and only once."""
+    is_own = not run.spec["cell"]["has_card"] and run.id not in sweep.early_stops
+    return is_own and run.is_live and run.wanted == RunIntent.RUN and run.removing is None
+
+
+def _stop(
+    sweep: Sweep, number: int, run: Run, known: Mapping[int, CellPoints], over: Over
+) -> EarlyStop | None:
+    own = known[number]
+    is_warm = own.count >= FEWEST_VALUES if sweep.warm_up is None else own.last >= sweep.warm_up
+    others = [
+        average
+        for each, points in known.items()
+        if each != number and (average := _average(points, own.last)) is not None
+    ]
+    if not is_warm or len(others) < sweep.min_cells:
+        return None
+    middle = median(others)
+    # A cell without any finite value has diverged: no value is worse.
+    is_worse = math.isnan(own.best) or (
+        own.best < middle if sweep.best == MAX else own.best > middle
+    )
+    if not is_worse:
+        return None
+    return EarlyStop(number, run.id, over, own.last, own.best, middle, len(others))
+
+
+def _average(points: CellPoints, place: float) -> float | None:
+    """The average of the values up to there; None for a cell that is not as far."""
+    values = [value for at, value in points.points if at <= place and math.isfinite(value)]
+    return fmean(values) if points.last >= place and values else None
+
+
+def _points(sweep: Sweep, over: Over, drawn: Drawn) -> CellPoints:
+    points = Axis(over).curve(drawn).points
+    series = drawn.series
+    # Of a long series not all points are kept, but its ends are.
+    ends = [each.value for each in (series.lowest, series.highest) if each is not None]
+    values = [value for value in (*ends, *(value for _, value in points)) if math.isfinite(value)]
+    best = max if sweep.best == MAX else min
+    return CellPoints(points, series.count, best(values, default=math.nan))
+
+
+def _has(over: Over, drawn: Drawn) -> bool:
+    newest = drawn.series.newest
+    return newest is not None and Axis(over).place(drawn, newest) is not None
