@@ -41,6 +41,7 @@ from bot.config.sections.gpu_sources import (
 from bot.config.sections.gpus import Gpus
 from bot.config.sections.links import RunLink
 from bot.config.sections.presets import Preset
+from bot.config.sections.runai import RunaiSettings
 from bot.config.sections.section import Circle
 from bot.config.sections.snapshots import Snapshots
 from bot.config.sections.teams import Admission, IdleRuns, Limits, RunDefaults, Team
@@ -85,6 +86,7 @@ __all__ = [
     "ResultPattern",
     "RunDefaults",
     "RunLink",
+    "RunaiSettings",
     "Secrets",
     "Settings",
     "SigV4",

@@ -1,11 +1,12 @@
 """Settings of clusters."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bot.config.kinds import GpuPart, HostName, Name, ResourceName
 from bot.config.sections.gpu_sources import CloudWatchSettings, PrometheusSettings
+from bot.config.sections.runai import RunaiSettings
 from bot.config.sections.section import Section
 
 
@@ -77,8 +78,12 @@ class ClusterSettings(Section):
     context: str | None = None
     """The context in that file; without it, the current context."""
 
-    engine: Literal["kueue", "kai", "none"] = "kueue"
-    """What admits runs: Kueue, KAI Scheduler, or nothing (runs start when nodes have capacity)."""
+    engine: Literal["kueue", "kai", "runai", "none"] = "kueue"
+    """What admits runs: Kueue, KAI Scheduler, Run:ai, or nothing (runs start when nodes have
+    capacity)."""
+
+    runai: RunaiSettings | None = None
+    """The Run:ai control plane; required with `engine: runai`."""
 
     excluded_resources: tuple[str, ...] = ()
     """Resource-name prefixes exempt from quota: Kueue's `excludeResourcePrefixes`."""
@@ -103,3 +108,13 @@ class ClusterSettings(Section):
     def measures_gpus(self) -> bool:
         """Whether the cluster has a source of GPU metrics."""
         return self.prometheus is not None or self.cloudwatch is not None
+
+    @model_validator(mode="after")
+    def _control_plane_of_runai(self) -> Self:
+        if (self.engine == "runai") != (self.runai is not None):
+            raise ValueError(
+                "engine: runai and the section runai belong together, for example {engine: runai,"
+                " runai: {url: https://acme.run.ai, cluster_id: ..., client_id: quartermaster,"
+                " client_secret_file: /etc/runai/client-secret}}"
+            )
+        return self

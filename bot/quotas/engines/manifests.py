@@ -1,10 +1,15 @@
 """Changes to manifests for engines that do not suspend runs."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
+from bot.cluster import labels
 from bot.quotas.engines.engine import Manifest
 
+# Each eviction by deletion of the pods counts as a failure of the Job.
+ATTEMPTS = 20
+_TERMINATED = 143
 _LIMIT = "activeDeadlineSeconds"
 
 
@@ -21,6 +26,41 @@ def started_at_once(manifest: Manifest) -> None:
         return
     for template in templates(spec):
         template["spec"][_LIMIT] = limit
+
+
+def scheduled_by(scheduler: str, template: Manifest, marks: Manifest) -> None:
+    """Names the scheduler of the template's pods, and sets labels that it reads."""
+    template.setdefault("metadata", {}).setdefault("labels", {}).update(marks)
+    template["spec"]["schedulerName"] = scheduler
+
+
+def shared_gpu(template: Manifest, gpus: Decimal, resource: str) -> None:
+    """Requests a part of a GPU by the annotation of KAI and Run:ai, if it is a part."""
+    if gpus == gpus.to_integral_value():
+        return
+    annotations = template.setdefault("metadata", {}).setdefault("annotations", {})
+    annotations[labels.GPU_FRACTION] = f"{gpus.normalize():f}"
+    for container in template["spec"]["containers"]:
+        for amounts in container.get("resources", {}).values():
+            amounts.pop(resource, None)
+
+
+def tolerant_of_evictions(manifest: Manifest, pods: int) -> None:
+    """Keeps evictions, each of which looks like a failure, from ending the run.
+
+    Only pods that failed by themselves count, and the bot counts these.
+    """
+    policy, spec = policy_of(manifest), manifest["spec"]
+    attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * pods)
+    if attempts:
+        manifest["metadata"].setdefault("annotations", {})[labels.ATTEMPTS] = str(attempts)
+    for name in ("backoffLimit", "backoffLimitPerIndex"):
+        if name in policy:
+            policy[name] = max(policy[name], ATTEMPTS)
+    rules = spec.get("podFailurePolicy", {}).get("rules")
+    if rules is not None:
+        codes = {"operator": "In", "values": [_TERMINATED]}
+        rules.append({"action": "Ignore", "onExitCodes": codes})
 
 
 def policy_of(manifest: Manifest) -> Manifest:
