@@ -47,6 +47,12 @@ _ALERTS = {"alerts": {"enabled": True, "labels": {"release": "prometheus"}}}
 _STORE = {"name": "vault", "kind": "SecretStore"}
 _KEYS = {"slack_bot_token": {"key": "quartermaster", "property": "bot"}}
 _EGRESS = [{"ports": [{"protocol": "TCP", "port": 443}]}]
+_RUNAI = {
+    "url": "https://acme.run.ai",
+    "cluster_id": "71f69d83-ba66-4822-adf5-55ce55efd210",
+    "client_id": "quartermaster",
+    "client_secret_file": "/run/secrets/runai/client-secret",
+}
 _LAB = config(
     clusters={"default": {}, "lab": {"kubeconfig": "/etc/lab", "engine": "kai"}},
     teams={"team-b": {**_TEAM, "channels": ["C012TEAMB"], "namespace": "b", "cluster": "lab"}},
@@ -55,6 +61,7 @@ _LAB = config(
 SETS: Mapping[str, dict[str, Any]] = {
     "minimal": with_minimal(),
     "kai": with_minimal(default_cluster(engine="kai")),
+    "runai": with_minimal(default_cluster(engine="runai", runai=_RUNAI)),
     "no-engine": with_minimal(default_cluster(engine="none")),
     "datasets": with_minimal(_DATASETS),
     "datasets-alone": with_minimal(

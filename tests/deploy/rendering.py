@@ -43,6 +43,7 @@ def _engine(name: str) -> Mapping[str, Any]:
 FILES: Mapping[str, Plain] = {
     "10-access.yaml": Plain(["access"]),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
+    "15-runai.yaml": Plain(["runai"], _engine("runai")),
     "16-no-engine.yaml": Plain(["no-engine"], _engine("none")),
     "17-datasets.yaml": Plain(
         ["datasets", "trident"],

@@ -64,7 +64,7 @@ def test_a_source_fills_the_view_of_its_cluster(connection: Connection) -> None:
     assert not following.threads[0].is_alive
 
 
-def test_a_failing_source_is_trouble_and_keeps_what_is_known() -> None:
+def test_a_failing_source_keeps_what_is_known() -> None:
     service, store = Service(), Store[ClusterObject]()
     service.things = {"a": "1"}
     poll = Poll("things", service.read, store, lambda *_: None, interval_seconds=0.0)

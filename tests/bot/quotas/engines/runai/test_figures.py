@@ -79,9 +79,7 @@ def test_a_limit_includes_the_quota(
     assert figures_of(seen(cluster, plane), "capped").borrowing_limit == borrows
 
 
-def test_usage_that_run_ai_does_not_report_is_unknown(
-    cluster: Cluster, plane: ControlPlane
-) -> None:
+def test_usage_that_is_not_reported_is_unknown(cluster: Cluster, plane: ControlPlane) -> None:
     listed = plane.tenant.listed_projects()
     del listed[0]["status"]["nodePoolQuotaStatuses"]
     plane.tenant.listed_projects = lambda: listed  # type: ignore[method-assign]  # an old tenant
@@ -91,9 +89,7 @@ def test_usage_that_run_ai_does_not_report_is_unknown(
     assert shown(queues) == ["h100 | 4 | unknown | unknown | unknown | 0"]
 
 
-def test_nodes_without_a_pools_label_are_of_the_default_one(
-    cluster: Cluster, plane: ControlPlane
-) -> None:
+def test_nodes_without_label_are_in_the_default_pool(cluster: Cluster, plane: ControlPlane) -> None:
     plane.tenant.add_node_pool("default")
     queues = seen(cluster, plane, node("gpu-1"), node("old-1", "4", None), node("old-2", "2", None))
     assert queues.allocatable(POOL) == 8

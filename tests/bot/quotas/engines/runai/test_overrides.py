@@ -115,7 +115,7 @@ def test_a_broken_connection_neither_doubles_nor_loses(rig: ProjectRig, fault: F
     assert (rig.row(override_id).phase, rig.quota()) == (OverridePhase.ENDED, 4)
 
 
-def test_a_death_in_any_step_is_made_up_for(rig: ProjectRig) -> None:
+def test_death_in_any_step_is_made_up(rig: ProjectRig) -> None:
     override_id = rig.ask()
     rig.vote(override_id)
     for number in range(4):
@@ -125,7 +125,7 @@ def test_a_death_in_any_step_is_made_up_for(rig: ProjectRig) -> None:
     assert (rig.row(override_id).phase, rig.quota()) == (OverridePhase.ACTIVE, 12)
 
 
-def test_a_change_in_run_ai_is_reported_not_overwritten(rig: ProjectRig) -> None:
+def test_an_external_change_is_reported_not_overwritten(rig: ProjectRig) -> None:
     override_id = rig.approved()
     rig.plane.tenant.set_quota("team-a", POOL, 6)
     rig.wake_quotas()
@@ -164,7 +164,7 @@ def test_an_override_may_raise_what_is_borrowed(rig: ProjectRig) -> None:
     assert rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]["limit"] == 6
 
 
-def test_a_refusal_of_run_ai_is_shown_on_the_card(rig: ProjectRig) -> None:
+def test_the_card_shows_why_runai_refuses(rig: ProjectRig) -> None:
     for _ in range(20):
         rig.plane.app.refuse("patch project", 400, "the department's quota is exceeded")
     override_id = rig.ask()

@@ -83,7 +83,7 @@ def test_a_part_of_a_gpu_is_an_annotation(cluster: Cluster, plane: ControlPlane)
     assert "priorityClassName" not in template["spec"]
 
 
-def test_a_gpu_type_is_the_label_of_a_node_pool(cluster: Cluster, plane: ControlPlane) -> None:
+def test_a_gpu_type_is_a_pools_label(cluster: Cluster, plane: ControlPlane) -> None:
     engine = runs(cluster, plane)
     queue = RunaiQueues(cluster, GPUS).named("team-a")
     assert queue is not None
@@ -162,7 +162,7 @@ def test_an_unread_view_refuses_no_project(cluster: Cluster) -> None:
     RunaiRuns(RunaiQueues(cluster, GPUS)).refuse(Demand("team-a", "team-x", priority="urgent"))
 
 
-def test_a_run_with_a_pod_on_a_node_has_started(cluster: Cluster, plane: ControlPlane) -> None:
+def test_a_run_with_a_placed_pod_has_started(cluster: Cluster, plane: ControlPlane) -> None:
     engine = runs(cluster, plane, pod("lane-1", on="gpu-1"), pod("lane-2", said=FULL))
     admitted = AdmissionState("lane", AdmissionPhase.ADMITTED)
     assert engine.admission(ROOT) == engine.live_admission(ROOT) == admitted
@@ -177,7 +177,7 @@ def test_a_run_with_a_pod_on_a_node_has_started(cluster: Cluster, plane: Control
         ("", {"phaseMessage": "Waits its turn"}, Blocked(Cause.QUOTA, "Waits its turn")),
     ],
 )
-def test_what_a_run_waits_for_comes_from_run_ai(
+def test_runai_says_what_a_run_waits_for(
     cluster: Cluster, plane: ControlPlane, said: str, reported: dict[str, str], blocked: Blocked
 ) -> None:
     plane.tenant.workloads = [workload("lane", "team-a", 2, **reported)]
@@ -185,6 +185,6 @@ def test_what_a_run_waits_for_comes_from_run_ai(
     assert engine.admission(ROOT) == AdmissionState("lane", AdmissionPhase.WAITING, blocked=blocked)
 
 
-def test_a_run_that_run_ai_has_not_listed_waits(cluster: Cluster, plane: ControlPlane) -> None:
+def test_a_run_that_is_not_listed_waits(cluster: Cluster, plane: ControlPlane) -> None:
     waits = AdmissionState("lane", AdmissionPhase.WAITING, blocked=Blocked(Cause.NOT_LOOKED_AT))
     assert runs(cluster, plane).admission(ROOT) == waits
