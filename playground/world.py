@@ -26,6 +26,7 @@ from playground.ledger import Ledger
 from playground.loopback import App, Loopback, reserved_port
 from playground.pace import Pace
 from playground.prometheus.service import Metrics
+from playground.runai.service import Runai
 from playground.settings import (
     CONFIG,
     KUBECONFIG,
@@ -109,6 +110,11 @@ class World:
         self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
         self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
         self.fsx = self._fsx() if options.setup.fsx else None
+        self.runai = {
+            name: Runai(self.ledger, self.clock.now, cluster)
+            for name, cluster in self.clusters.items()
+            if cluster.engine == "runai"
+        }
         self._arrange(options.setup)
         self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
         for cluster in self.clusters.values():
@@ -178,12 +184,7 @@ class World:
             files=out.resolve(),
         )
         self.slack.base_url = at.slack
-        if self.azure is not None:
-            self.azure.url = self._servers.serve(self.azure.app)
-        if self.fsx is not None:
-            self.fsx.url = self._servers.serve(self.fsx.app)
-        if self.metrics is not None:
-            self.metrics.serve(self._servers.serve)
+        self._serve_services()
         token = secrets.token_hex(16)
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
@@ -194,6 +195,17 @@ class World:
             self.bots.append(self._bot(at, number))
         self.addresses = replace(at, bot=self.bot.url)
         self.slack.install(await self._manifest())
+
+    def _serve_services(self) -> None:
+        """Serves what there is beside Slack and the clusters."""
+        if self.azure is not None:
+            self.azure.url = self._servers.serve(self.azure.app)
+        if self.fsx is not None:
+            self.fsx.url = self._servers.serve(self.fsx.app)
+        for runai in self.runai.values():
+            runai.url = self._servers.serve(runai.app)
+        if self.metrics is not None:
+            self.metrics.serve(self._servers.serve)
 
     async def start_bots(self) -> None:
         """Migrates the database and starts the bots; returns when they know their people."""
@@ -288,6 +300,8 @@ class World:
             document = merged(self.azure.settings(), document)
         if self.fsx is not None:
             document = merged(document, self.fsx.settings(out))
+        for name, runai in self.runai.items():
+            document = merged(document, runai.settings(name, out))
         if self.metrics is not None:
             document = merged(document, self.metrics.settings())
         del document["database"]

@@ -111,6 +111,10 @@ class Cluster(Client):
         """
         self._following.on_change(listener)
 
+    def refresh(self, resource: Resource[Any]) -> None:
+        """Has what is read outside Kubernetes read again, because it was changed; at once."""
+        self._following.refresh(resource)
+
     def watches(self) -> builtins.list[WatchState]:
         """How each watch is doing, for readiness and for people."""
         return self._following.watches()

@@ -16,6 +16,7 @@ from playground.cluster.nature import Nature
 from playground.cluster.objects.kinds import Object
 from playground.fsx.service import Fsx
 from playground.prometheus.service import Prometheus
+from playground.runai.estate import Tenant
 from playground.slack.faults import Down
 from playground.slack.transcript import Entry
 from playground.spelling import closest
@@ -131,6 +132,13 @@ class Story(StoryContext):
         if self.world.metrics is None:
             self.fail("this scenario has no Prometheus: Setup(prometheus=True)")
         return next(iter(self.world.metrics.of.values()))
+
+    @property
+    def runai(self) -> Tenant:
+        """The tenant of Run:ai that the first cluster with this engine belongs to."""
+        if not self.world.runai:
+            self.fail("this scenario has no Run:ai: Setup(clusters={'default': 'runai'})")
+        return next(iter(self.world.runai.values())).tenant
 
     @property
     def fsx(self) -> Fsx:

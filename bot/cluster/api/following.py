@@ -55,7 +55,7 @@ class Following:
         self._is_started = False
         self._pace = pace or Pace()
         self._watches = [self._watch(resource, label) for resource, label in watched.items()]
-        self._polls = [self._poll(resource, read) for resource, read in sources.items()]
+        self._polls = {resource: self._poll(resource, read) for resource, read in sources.items()}
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
@@ -100,6 +100,11 @@ class Following:
         for each in self._all:
             each.join(max(0.0, deadline - time.monotonic()))
 
+    def refresh(self, resource: Resource[Any]) -> None:
+        """Has a source read again at once; returns at once."""
+        if resource in self._polls:
+            self._polls[resource].wake()
+
     def on_change(self, listener: Listener) -> None:
         """Has `listener` called, in a watch's thread, after the view took a change in."""
         with self._lock:
@@ -119,7 +124,7 @@ class Following:
 
     @property
     def _all(self) -> Sequence[Watch[Any] | Poll[Any]]:
-        return (*self._watches, *self._polls)
+        return (*self._watches, *self._polls.values())
 
     def _poll(self, resource: Resource[T], read: Callable[[], Sequence[T]]) -> Poll[T]:
         name, announce = f"{self.name}-{resource.plural}", partial(self._announce, resource)

@@ -1,6 +1,7 @@
 """Keeps a store in sync with a service that cannot be watched: reads all of it regularly."""
 
 from collections.abc import Callable, Sequence
+from threading import Event
 from typing import Generic, TypeVar
 
 import structlog
@@ -43,6 +44,7 @@ class Poll(Generic[T]):
         """What the last read failed with; empty if it did not."""
         limit = interval_seconds + _LONGEST_READ_SECONDS
         self.thread = EssentialThread(f"poll-{name}", self._pass, limit_seconds=limit)
+        self._wanted = Event()
 
     def start(self) -> None:
         """Begins to read."""
@@ -51,6 +53,11 @@ class Poll(Generic[T]):
     def stop(self) -> None:
         """Reads no more after the read under way."""
         self.thread.stop()
+        self._wanted.set()
+
+    def wake(self) -> None:
+        """Has it read again at once, because something has been changed."""
+        self._wanted.set()
 
     def join(self, seconds: float) -> None:
         """Waits until it has ended, or as long."""
@@ -68,6 +75,9 @@ class Poll(Generic[T]):
             self._announce("synced", None)
 
     def _pass(self) -> None:
+        self._wanted.clear()
+        if self.thread.stopping.is_set():
+            return
         try:
             self.refresh()
             self.trouble = ""
@@ -75,4 +85,4 @@ class Poll(Generic[T]):
             if error.message != self.trouble:
                 log.warning("poll_failed", resource=self._name, error=error.message)
             self.trouble = error.message
-        self.thread.stopping.wait(self._interval)
+        self._wanted.wait(self._interval)

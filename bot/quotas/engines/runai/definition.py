@@ -19,7 +19,8 @@ from bot.quotas.engines.runai.wording import WORDS
 
 def _connect(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
     queues = RunaiQueues(cluster, resource)
-    overrides = RunaiOverrides(RunaiApi(cluster.name, _access(cluster.name, settings)))
+    api = RunaiApi(cluster.name, _access(cluster.name, settings))
+    overrides = RunaiOverrides(api, lambda: cluster.refresh(PROJECTS))
     runs = RunaiRuns(queues)
     return Engine(cluster.name, queues, overrides, runs, lambda: cluster.trouble)
 

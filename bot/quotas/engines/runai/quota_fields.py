@@ -1,6 +1,6 @@
 """The quotas of Run:ai's projects that overrides change, by its REST API."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 
@@ -21,11 +21,13 @@ class RunaiOverrides:
 
     A project has no place for annotations, so that only the database knows the value before an
     override. The API has no conditional write: a change that another person makes in the moment
-    between reading and writing is overwritten; any other is reported and left alone.
+    between reading and writing is overwritten; any other is reported and left alone. `refresh` has
+    the view read projects again after a change.
     """
 
-    def __init__(self, api: RunaiApi) -> None:
+    def __init__(self, api: RunaiApi, refresh: Callable[[], None]) -> None:
         self._api = api
+        self._refresh = refresh
 
     def look(self, place: QuotaField) -> QuotaReader:
         """Reads a quota from Run:ai."""
@@ -54,6 +56,7 @@ class RunaiOverrides:
             raise ClusterError("Run:ai no longer has the project or its node pool.")
         share = changed(resources.gpu or GpuShare(), field, wanted.value)
         self._api.set_gpu(project, pool.id, share)
+        self._refresh()
 
 
 def changed(share: GpuShare, field: str, value: Decimal) -> GpuShare:

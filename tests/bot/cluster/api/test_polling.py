@@ -4,8 +4,8 @@ from queue import Queue
 
 from bot.cluster.api.connection import Connection
 from bot.cluster.api.following import Following
-from bot.cluster.api.polling import Poll
-from bot.cluster.resources import Resource
+from bot.cluster.api.polling import INTERVAL_SECONDS, Poll
+from bot.cluster.resources import JOBS, Resource
 from bot.cluster.types.objects import ClusterObject, ObjectMeta
 from bot.cluster.view import Change, Kind, Store
 from bot.errors import ClusterError
@@ -77,3 +77,18 @@ def test_a_failing_source_keeps_what_is_known() -> None:
     service.error = None
     poll._pass()
     assert poll.trouble == ""
+
+
+def test_a_change_of_our_own_is_read_at_once(connection: Connection) -> None:
+    service = Service()
+    following = Following("default", connection, {}, sources={THINGS: service.read})
+    heard: Queue[Change] = Queue()
+    following.on_change(heard.put)
+    following.start()
+    assert heard.get(timeout=30).kind == "synced"
+    service.things = {"a": "1"}
+    following.refresh(THINGS)
+    following.refresh(JOBS)
+    change = heard.get(timeout=INTERVAL_SECONDS / 2)
+    assert (change.kind, change.object.name) == ("added", "a")
+    following.stop()

@@ -11,6 +11,7 @@ from bot.cluster.api.answers import decode
 from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, NODES, PODS, SYSTEM_PRIORITIES, Resource
+from bot.cluster.view import Store
 from bot.config import ClusterSettings
 from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.runai import objects
@@ -49,8 +50,9 @@ def look(
         bodies = map(msgspec.json.encode, shown.get(resource, ()))
         found[resource] = [decode(body, resource.type, "Looking") for body in bodies]
     for resource, known in found.items():
-        cluster.view.store(resource).replace(known)
-        cluster.view.store(resource).prove()
+        store: Store[Any] = cluster.view.store(resource)
+        store.replace(known)
+        store.prove()
 
 
 def node(name: str, gpus: str = "8", label: tuple[str, str] | None = LABEL) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.cluster.api.answers import decode
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import JOBS, NODES, PODS, SYSTEM_PRIORITIES
+from bot.cluster.resources import JOBS, NODES, PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.types.objects import Job
 from bot.errors import ConflictError, UserError
 from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
@@ -32,8 +32,8 @@ def cluster(tmp_path: Path) -> Cluster:
 
 def runs(cluster: Cluster, plane: ControlPlane, *pods: Any) -> RunaiRuns:
     """What the engine does once the view has seen these pods of the run."""
-    shown = {PODS: pods, NODES: [node("gpu-1")], JOBS: [job("lane", "u1")]}
-    look(cluster, plane, {**shown, SYSTEM_PRIORITIES: [PRIORITY]})
+    shown: dict[Resource[Any], Any] = {PODS: pods, SYSTEM_PRIORITIES: [PRIORITY]}
+    look(cluster, plane, {**shown, NODES: [node("gpu-1")], JOBS: [job("lane", "u1")]})
     return RunaiRuns(RunaiQueues(cluster, GPUS))
 
 
