@@ -46,6 +46,7 @@ async def _what_does_not_fit_waits(story: Story, alice: Person) -> None:
     await alice.types("#team-a", "/train stop third")
     await alice.is_told("third")
     await third.shows("Stopped")
+    await alice.is_mentioned("#team-a", "third was stopped by alice", thread=third)
 
 
 async def _running(story: Story, alice: Person, name: str) -> Card:
@@ -75,6 +76,7 @@ async def _an_admin_changes_it_meanwhile(story: Story, request: Card, own: Card)
     await story.pass_time(timedelta(hours=7))
     await own.shows("was set to 6 outside Quartermaster; it should be 8")
     await request.shows("was set to 6 outside Quartermaster; it should be 8")
+    await story.reply(own, "was set to 6 outside Quartermaster", "Nothing was changed.")
     story.runai.set_quota("team-a", POOL, 8)
 
 
@@ -87,4 +89,4 @@ async def _wrong_words_are_explained(alice: Person) -> None:
     await alice.types("#team-a", f"/train submit shell --priority urgent {_LANE}")
     await alice.is_told("The cluster has no priority class urgent.", "It has: high.")
     await alice.types("#team-a", f"/train submit old --gpu-type a100 {_LANE}")
-    await alice.is_told("project team-a has no GPU type a100", "h100")
+    await alice.is_told("project team-a has no GPU type a100.", "h100")

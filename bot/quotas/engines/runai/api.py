@@ -16,6 +16,7 @@ import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from bot.cluster.api.answers import decoder
 from bot.cluster.types.objects import ObjectPart
 from bot.config import RunaiSettings
 from bot.errors import ClusterError
@@ -80,6 +81,11 @@ class _Page(ObjectPart, frozen=True, kw_only=True):
     nodepools: tuple[NodePoolRecord, ...] | None = None
     workloads: tuple[WorkloadRecord, ...] | None = None
     next: int | None = None
+
+
+# Threads must not meet a class for the first time at once.
+for _class in (ClusterRecord, _Token, _Refusal, _Page):
+    decoder(_class)
 
 
 class RunaiApi:
@@ -255,7 +261,7 @@ class RunaiApi:
     ) -> ClusterError:
         """What its `{code, message}` says, for people."""
         try:
-            said = msgspec.json.decode(answer.data, type=_Refusal).message
+            said: str = decoder(_Refusal).decode(answer.data).message
         except msgspec.MsgspecError:
             said = ""
         told = hide_secrets(" ".join(said.split()))[:_LONGEST_QUOTE].rstrip(".")
@@ -274,9 +280,10 @@ class RunaiApi:
 
     def _decoded(self, body: bytes, type_: type[T]) -> T:
         try:
-            return msgspec.json.decode(body, type=type_)
+            found: T = decoder(type_).decode(body)
         except msgspec.MsgspecError as error:
             raise self._odd() from error
+        return found
 
     def _odd(self) -> ClusterError:
         return ClusterError(
