@@ -1,8 +1,8 @@
 """Settings of clusters."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.config.kinds import GpuPart, HostName, Name, ResourceName
 from bot.config.sections.gpu_sources import CloudWatchSettings, PrometheusSettings
@@ -108,13 +108,3 @@ class ClusterSettings(Section):
     def measures_gpus(self) -> bool:
         """Whether the cluster has a source of GPU metrics."""
         return self.prometheus is not None or self.cloudwatch is not None
-
-    @model_validator(mode="after")
-    def _control_plane_of_runai(self) -> Self:
-        if (self.engine == "runai") != (self.runai is not None):
-            raise ValueError(
-                "engine: runai and the section runai belong together, for example {engine: runai,"
-                " runai: {url: https://acme.run.ai, cluster_id: ..., client_id: quartermaster,"
-                " client_secret_file: /etc/runai/client-secret}}"
-            )
-        return self
