@@ -5,12 +5,13 @@ from decimal import Decimal
 from typing import Any
 
 from bot.cluster import labels
-from bot.quotas.engines.engine import Manifest
+from bot.quotas.engines.engine import Manifest, QueueingSpec
 
 # Each eviction by deletion of the pods counts as a failure of the Job.
 ATTEMPTS = 20
 _TERMINATED = 143
 _LIMIT = "activeDeadlineSeconds"
+_MIN_MEMBER = "kai.scheduler/batch-min-member"
 
 
 def started_at_once(manifest: Manifest) -> None:
@@ -26,6 +27,13 @@ def started_at_once(manifest: Manifest) -> None:
         return
     for template in templates(spec):
         template["spec"][_LIMIT] = limit
+
+
+def placed_together(manifest: Manifest, queueing: QueueingSpec) -> None:
+    """Says by KAI's annotation how many pods of a Job start together."""
+    if queueing.pods > 1 and "parallelism" in manifest["spec"]:
+        least = queueing.pods if queueing.least is None else queueing.least
+        manifest["metadata"].setdefault("annotations", {})[_MIN_MEMBER] = str(least)
 
 
 def scheduled_by(scheduler: str, template: Manifest, marks: Manifest) -> None:

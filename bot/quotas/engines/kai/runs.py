@@ -17,6 +17,7 @@ from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, Queuei
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.engines.kai.workloads import standing_of
 from bot.quotas.engines.manifests import (
+    placed_together,
     scheduled_by,
     shared_gpu,
     started_at_once,
@@ -27,7 +28,6 @@ from bot.quotas.engines.priorities import refuse_priority
 
 QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
-MIN_MEMBER = "kai.scheduler/batch-min-member"
 SCHEDULER = "kai-scheduler"
 # KAI never preempts workloads of this priority or more, nor lets them exceed the quota.
 _NOT_PREEMPTIBLE = 100
@@ -47,12 +47,9 @@ class KaiRuns:
             {PRIORITY: queueing.priority} if queueing.priority else {}
         )
         queued["metadata"]["labels"] |= marks
-        spec = queued["spec"]
-        if queueing.pods > 1 and "parallelism" in spec:
-            least = str(queueing.pods if queueing.least is None else queueing.least)
-            queued["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
+        placed_together(queued, queueing)
         started_at_once(queued)
-        for template in templates(spec):
+        for template in templates(queued["spec"]):
             scheduled_by(SCHEDULER, template, marks)
             shared_gpu(template, queueing.gpus, self._queues.resource)
         tolerant_of_evictions(queued, queueing.pods)

@@ -280,7 +280,8 @@ class RunaiApi:
 
     def _decoded(self, body: bytes, type_: type[T]) -> T:
         try:
-            found: T = decoder(type_).decode(body)
+            known: Any = type_
+            found: T = decoder(known).decode(body)
         except msgspec.MsgspecError as error:
             raise self._odd() from error
         return found

@@ -16,6 +16,7 @@ from bot.errors import ConflictError
 from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.manifests import (
+    placed_together,
     scheduled_by,
     shared_gpu,
     started_at_once,
@@ -29,6 +30,7 @@ from bot.quotas.engines.runai.workloads import blocked, blocked_pods
 
 QUEUE = "runai/queue"
 PRIORITY = "priorityClassName"
+NODE_POOL = "runai/node-pool"
 SCHEDULER = "runai-scheduler"
 
 
@@ -46,6 +48,7 @@ class RunaiRuns:
         if queueing.priority:
             marks[PRIORITY] = queueing.priority
         queued["metadata"]["labels"] |= marks
+        placed_together(queued, queueing)
         started_at_once(queued)
         for template in templates(queued["spec"]):
             scheduled_by(SCHEDULER, template, marks)
@@ -69,21 +72,14 @@ class RunaiRuns:
             self._refuse_unusable(demand)
 
     def placement(self, queue: Queue, gpu_type: str) -> Placement:
-        """The label of the node pool's nodes.
+        """The label by which Run:ai knows the requested node pool, and that of the pool's nodes.
 
-        ConflictError for the default node pool beside others: its nodes are those without a label.
+        Without the first it would try the project's default node pools, and only these.
         """
+        del queue
         pool = self._queues.node_pool(gpu_type)
         label = label_of(pool) if pool else None
-        if label is not None:
-            return Placement(node_labels=dict((label,)))
-        if len(queue.figures) <= 1 and pool is not None:
-            return Placement()
-        raise ConflictError(
-            f"Node pool {gpu_type} of Run:ai has no node label of its own, so a run cannot be kept"
-            " in it.",
-            "Leave `--gpu-type` out: Run:ai then tries the project's node pools in their order.",
-        )
+        return Placement(labels={NODE_POOL: gpu_type}, node_labels=dict((label,)) if label else {})
 
     def warnings(self, demand: Demand) -> tuple[str, ...]:
         """Nothing: Run:ai does not report which priorities are never preempted."""

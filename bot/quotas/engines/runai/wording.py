@@ -42,4 +42,5 @@ WORDS = EngineTerms(
         " above the minimum when other projects are due their share."
     ),
     shares_gpus=True,
+    service="Run:ai",
 )

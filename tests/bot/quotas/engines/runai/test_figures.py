@@ -158,3 +158,15 @@ def test_own_runs_are_told_from_other_work(cluster: Cluster, plane: ControlPlane
     assert [(each.uid, dict(each.labels)) for each in mine.items if each.name == "lane"] == [
         ("u1", {"quartermaster.dev/run": "r1"})
     ]
+
+
+def test_a_silent_control_plane_is_named(cluster: Cluster, plane: ControlPlane) -> None:
+    why = "Run:ai (cluster default) does not respond: TimeoutError."
+    unread = team_status(RunaiQueues(cluster, GPUS), "team-a", TEAM, (), why)
+    (footer,) = status_card([unread]).footer
+    assert str(footer) == (
+        "The queues of cluster default have not been read yet. default or its Run:ai does not"
+        " answer."
+    )
+    (footer,) = status_card([team_status(seen(cluster, plane), "team-a", TEAM, (), why)]).footer
+    assert str(footer).startswith("Cluster default or its Run:ai does not answer; its figures are")

@@ -11,9 +11,9 @@ from bot.cluster.api.answers import decode
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, NODES, PODS, SYSTEM_PRIORITIES, Resource
 from bot.cluster.types.objects import Job
-from bot.errors import ConflictError, UserError
+from bot.errors import UserError
 from bot.quotas.engines.admission import AdmissionPhase, AdmissionState, Blocked, Cause
-from bot.quotas.engines.engine import Demand, Placement, Queue, QueueingSpec
+from bot.quotas.engines.engine import Demand, Placement, QueueingSpec
 from bot.quotas.engines.runai.queues import RunaiQueues
 from bot.quotas.engines.runai.runs import RunaiRuns
 from tests.bot.quotas.engines.runai.plane import LABEL, POOL, ControlPlane, workload
@@ -83,34 +83,23 @@ def test_a_part_of_a_gpu_is_an_annotation(cluster: Cluster, plane: ControlPlane)
     assert "priorityClassName" not in template["spec"]
 
 
-def test_a_gpu_type_is_a_pools_label(cluster: Cluster, plane: ControlPlane) -> None:
-    engine = runs(cluster, plane)
-    queue = RunaiQueues(cluster, GPUS).named("team-a")
-    assert queue is not None
-    assert engine.placement(queue, POOL) == Placement(node_labels=dict([LABEL]))
-
-
-def test_the_default_pool_beside_others_cannot_be_chosen(
-    cluster: Cluster, plane: ControlPlane
-) -> None:
+def test_a_gpu_type_names_a_node_pool(cluster: Cluster, plane: ControlPlane) -> None:
     plane.tenant.add_node_pool("default")
     plane.tenant.add_project("both", {POOL: 2, "default": 2})
-    plane.tenant.add_project("rest", {"default": 2})
     engine = runs(cluster, plane)
-    queues = RunaiQueues(cluster, GPUS)
-    both, rest = queues.named("both"), queues.named("rest")
-    assert isinstance(both, Queue)
-    assert isinstance(rest, Queue)
-    assert engine.placement(rest, "default") == Placement()
-    with pytest.raises(ConflictError) as refused:
-        engine.placement(both, "default")
-    assert (refused.value.message, refused.value.hint) == (
-        (
-            "Node pool default of Run:ai has no node label of its own, so a run cannot be kept in"
-            " it."
-        ),
-        "Leave `--gpu-type` out: Run:ai then tries the project's node pools in their order.",
+    both = RunaiQueues(cluster, GPUS).named("both")
+    assert both is not None
+    assert engine.placement(both, POOL) == Placement(
+        labels={"runai/node-pool": POOL}, node_labels=dict([LABEL])
     )
+    assert engine.placement(both, "default") == Placement(labels={"runai/node-pool": "default"})
+
+
+def test_a_gang_says_how_many_start_together(cluster: Cluster, plane: ControlPlane) -> None:
+    given = manifest()
+    given["spec"]["parallelism"] = 4
+    queued = runs(cluster, plane).apply_queueing(given, QueueingSpec("team-a", pods=4))
+    assert queued["metadata"]["annotations"]["kai.scheduler/batch-min-member"] == "4"
 
 
 def test_a_usable_project_refuses_nothing(cluster: Cluster, plane: ControlPlane) -> None:
