@@ -26,7 +26,7 @@ from playground.ledger import Ledger
 from playground.loopback import App, Loopback, reserved_port
 from playground.pace import Pace
 from playground.prometheus.service import Metrics
-from playground.runai.service import Runai
+from playground.runai.service import tenants
 from playground.settings import (
     CONFIG,
     KUBECONFIG,
@@ -110,17 +110,10 @@ class World:
         self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
         self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
         self.fsx = self._fsx() if options.setup.fsx else None
-        self.runai = {
-            name: Runai(self.ledger, self.clock.now, cluster)
-            for name, cluster in self.clusters.items()
-            if cluster.engine == "runai"
-        }
+        self.runai = tenants(self.ledger, self.clock.now, self.clusters)
         self._arrange(options.setup)
         self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
-        for cluster in self.clusters.values():
-            cluster.programs.folder = options.out / PODS
-            cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
-            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
+        self._run_pods()
         self.bots: list[BotProcess] = []
         self.revives = True  # whether a bot that a fault killed is started again at once
         self.kills = 0
@@ -139,6 +132,13 @@ class World:
             self._check,
             Random(options.seed),  # noqa: S311  # a chance of its own, however often it is asked
         )
+
+    def _run_pods(self) -> None:
+        """Says where the pods of the clusters keep their files, and hears what changes there."""
+        for cluster in self.clusters.values():
+            cluster.programs.folder = self.options.out / PODS
+            cluster.programs.images[WORKER_IMAGE] = (sys.executable, "-m", "bot")
+            cluster.inside.store.listeners.append(lambda _change: self.changes.ring())
 
     async def _manifest(self) -> Json:
         """What the bot's command line prints; asked once in a process, as it never differs."""

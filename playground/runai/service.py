@@ -1,6 +1,6 @@
 """Run:ai as a world has it: the projects of the teams, and what their pods use and wait for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -66,6 +66,15 @@ class Runai:
         self.tenant.workloads = [
             _workload(key, [pod for pod in pods if _owner(pod) == key]) for key in owners
         ]
+
+
+def tenants(
+    ledger: Ledger, now: Callable[[], datetime], clusters: Mapping[str, Cluster]
+) -> dict[str, Runai]:
+    """The Run:ai of each cluster that has one, by the cluster's name."""
+    return {
+        name: Runai(ledger, now, each) for name, each in clusters.items() if each.engine == "runai"
+    }
 
 
 def _workload(owner: tuple[str, str, str, str], pods: list[Object]) -> Json:

@@ -79,7 +79,7 @@ def test_a_failing_source_keeps_what_is_known() -> None:
     assert poll.trouble == ""
 
 
-def test_a_change_of_our_own_is_read_at_once(connection: Connection) -> None:
+def test_own_changes_are_read_at_once(connection: Connection) -> None:
     service = Service()
     following = Following("default", connection, {}, sources={THINGS: service.read})
     heard: Queue[Change] = Queue()
