@@ -268,6 +268,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield from training.kind_findings(roots, teams, about)
     yield from check_rights(settings, cluster, about)
     yield from engine.check_teams(teams, cluster, about)
+    yield from engine.check_service(teams, cluster, at, about)
     yield from template_findings(settings, engine, cluster, about)
     yield from snapshots.checks(settings, cluster)
     yield from volumes.records(settings, cluster)

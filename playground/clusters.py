@@ -9,12 +9,18 @@ from playground.cluster.story import (
     PRODUCT,
     add_node,
     plain_cluster,
+    runai_cluster,
     story_cluster,
 )
 from playground.ledger import Ledger
 from playground.settings import Setup
 
-_CLUSTERS = {"kueue": story_cluster, "kai": kai_cluster, "none": plain_cluster}
+_CLUSTERS = {
+    "kueue": story_cluster,
+    "kai": kai_cluster,
+    "runai": runai_cluster,
+    "none": plain_cluster,
+}
 
 
 def cluster_of(clock: VirtualClock, ledger: Ledger, setup: Setup, engine: str) -> Cluster:

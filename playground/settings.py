@@ -39,7 +39,12 @@ _APPROVALS: Mapping[str, Any] = {
 
 _DEPLOY = Path(__file__).parents[1] / "deploy" / "kubernetes"
 _RIGHTS = ("10-access.yaml", "17-datasets.yaml", "18-trident.yaml")
-_ENGINES = {"kueue": (), "kai": ("15-kai.yaml",), "none": ("16-no-engine.yaml",)}
+_ENGINES = {
+    "kueue": (),
+    "kai": ("15-kai.yaml",),
+    "runai": ("15-runai.yaml",),
+    "none": ("16-no-engine.yaml",),
+}
 _EVERYTHING: Mapping[str, Any] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 
 

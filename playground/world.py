@@ -27,6 +27,7 @@ from playground.loopback import App, Loopback, reserved_port
 from playground.mlflow.service import Mlflow
 from playground.pace import Pace
 from playground.prometheus.service import Metrics
+from playground.runai.service import tenants
 from playground.settings import (
     CONFIG,
     KUBECONFIG,
@@ -112,6 +113,7 @@ class World:
         self.bucket = Bucket(options.out.resolve() / BUCKET) if options.setup.bucket else None
         self.azure = Azure(self.ledger, self.clock.now) if options.setup.azure else None
         self.fsx = self._fsx() if options.setup.fsx else None
+        self.runai = tenants(self.ledger, self.clock.now, self.clusters)
         self._arrange(options.setup)
         self.metrics = Metrics(self.clusters, self.clock.now) if options.setup.prometheus else None
         self.mlflow = Mlflow(self.ledger) if options.setup.mlflow else None
@@ -185,11 +187,7 @@ class World:
             files=out.resolve(),
         )
         self.slack.base_url = at.slack
-        for part in (self.azure, self.fsx, self.mlflow):
-            if part is not None:
-                part.url = self._servers.serve(part.app)
-        if self.metrics is not None:
-            self.metrics.serve(self._servers.serve)
+        self._serve_services()
         token = secrets.token_hex(16)
         for name, cluster in self.clusters.items():
             if cluster is not self.cluster:
@@ -202,6 +200,16 @@ class World:
             self.bots.append(self._bot(at, number))
         self.addresses = replace(at, bot=self.bot.url)
         self.slack.install(await self._manifest())
+
+    def _serve_services(self) -> None:
+        """Serves what there is beside Slack and the clusters."""
+        for part in (self.azure, self.fsx, self.mlflow):
+            if part is not None:
+                part.url = self._servers.serve(part.app)
+        for runai in self.runai.values():
+            runai.url = self._servers.serve(runai.app)
+        if self.metrics is not None:
+            self.metrics.serve(self._servers.serve)
 
     async def start_bots(self) -> None:
         """Migrates the database and starts the bots; returns when they know their people."""
@@ -299,6 +307,8 @@ class World:
         for part in (self.mlflow, self.metrics):
             if part is not None:
                 document = merged(document, part.settings())
+        for name, runai in self.runai.items():
+            document = merged(document, runai.settings(name, out))
         del document["database"]
         write_yaml(config, document)
         credentials = self.slack.credentials

@@ -13,7 +13,7 @@ from bot.cluster import labels, resources
 from bot.cluster.api.answers import decode, decode_page
 from bot.cluster.api.client import Client
 from bot.cluster.api.connection import Connection, Request
-from bot.cluster.api.following import Following, Listener
+from bot.cluster.api.following import NO_SOURCES, Following, Listener, Sources
 from bot.cluster.api.logins.login import Login
 from bot.cluster.api.watch import Pace, WatchState
 from bot.cluster.resources import VISIBILITY, Resource
@@ -132,6 +132,10 @@ class Cluster(Client):
         """
         self._following.on_change(listener)
 
+    def refresh(self, resource: Resource[Any]) -> None:
+        """Has what is read outside Kubernetes read again, because it was changed; at once."""
+        self._following.refresh(resource)
+
     def watches(self) -> builtins.list[WatchState]:
         """How each watch is doing, for readiness and for people."""
         return self._following.watches()
@@ -202,9 +206,10 @@ def following(
     watched: Mapping[Resource[Any], str] = EVERYWHERE,
     unwatched: Sequence[Resource[Any]] = (),
     pace: Pace | None = None,
+    sources: Sources = NO_SOURCES,
 ) -> Following:
     """What is watched of a cluster; nothing is until it is started.
 
-    `unwatched` resources are empty in its view.
+    `unwatched` resources are empty in its view. `sources` are read outside Kubernetes.
     """
-    return Following(name, connection, watched, unwatched, pace)
+    return Following(name, connection, watched, unwatched, pace, sources)

@@ -42,6 +42,7 @@ from bot.config.sections.gpus import Gpus
 from bot.config.sections.links import RunLink
 from bot.config.sections.mlflow import Mlflow
 from bot.config.sections.presets import Preset
+from bot.config.sections.runai import RunaiSettings
 from bot.config.sections.section import Circle
 from bot.config.sections.snapshots import Snapshots
 from bot.config.sections.team_creation import TeamCreation
@@ -89,6 +90,7 @@ __all__ = [
     "ResultPattern",
     "RunDefaults",
     "RunLink",
+    "RunaiSettings",
     "Secrets",
     "Settings",
     "SigV4",

@@ -29,6 +29,10 @@ _ADDRESSES: dict[Callable[[tuple[str | int, ...]], bool], str] = {
         "this address contains a password; put it into a file and set mlflow.basic, or set"
         " mlflow.token_file to a file with a token."
     ),
+    lambda path: path[-2:] == ("runai", "url"): (
+        "this address contains a password; put the client secret into a file and set"
+        " client_secret_file."
+    ),
     lambda path: path[-2:] == ("prometheus", "url"): (
         "this address contains a password; put it into a file and set basic.password_file, or"
         " set token_file to a file with a token."
@@ -63,6 +67,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _shared_channels(settings)
     yield from _hopeless_policies(settings)
     yield from _two_ways_to_share(settings)
+    yield from _control_planes(settings)
     yield from _gpu_sources(settings)
     yield from _unknown_teams_of_stores(settings)
     yield from _places_of_other_types(settings)
@@ -97,6 +102,20 @@ def _unknown_clusters(settings: Settings) -> Iterator[Mistake]:
         if {"cluster", "clusters"} <= team.model_fields_set:
             words = f"teams.{name} has both cluster and clusters; list all of them in clusters."
             yield ("teams", name, "cluster"), words
+
+
+def _control_planes(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of clusters with Run:ai but without its control plane, and the reverse."""
+    for name, cluster in settings.clusters.items():
+        if cluster.engine == "runai" and cluster.runai is None:
+            words = (
+                "engine: runai needs its control plane beside it: runai: {url: https://acme.run.ai,"
+                " cluster_id: UUID, client_id: NAME, client_secret_file: FILE}."
+            )
+            yield ("clusters", name, "engine"), words
+        if cluster.engine != "runai" and cluster.runai is not None:
+            words = f"runai is only used with engine: runai, not {cluster.engine}; remove one."
+            yield ("clusters", name, "runai"), words
 
 
 def _misplaced_templates(settings: Settings) -> Iterator[Mistake]:

@@ -191,6 +191,19 @@ MlflowUrl = Annotated[
         TextCheck("the address of an MLflow server, like http://mlflow.mlflow:5000", _is_open)
     ),
 ]
+ControlPlaneUrl = Annotated[
+    str,
+    AfterValidator(
+        TextCheck("the address of a Run:ai control plane, like https://acme.run.ai", _is_arm)
+    ),
+]
+RunaiClusterId = Annotated[
+    str,
+    _shape(
+        "the UUID of a cluster in Run:ai, like 71f69d83-ba66-4822-adf5-55ce55efd210",
+        r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+    ),
+]
 Region = Annotated[
     str, _shape("an AWS region like eu-central-1", r"(?=.{1,63}\Z)[a-z]{2}(-[a-z]+)+-[0-9]+")
 ]

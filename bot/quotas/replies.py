@@ -104,14 +104,15 @@ def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
     clusters = {each.cluster: each for each in statuses}
     for cluster, each in clusters.items():
         where = f" ({cluster})" if len(clusters) > 1 else ""
+        silent = f"{cluster} or its {each.service}" if each.service else cluster
         if each.unchangeable:
             yield plain(f"Cluster {cluster} has {each.unchangeable}.")
         if each.age_seconds == inf:
-            said = f" {cluster} does not answer." if each.trouble else ""
+            said = f" {silent} does not answer." if each.trouble else ""
             yield plain(f"The queues of cluster {cluster} have not been read yet.{said}")
         elif each.trouble:
             age = int(each.age_seconds)
-            yield plain(f"Cluster {cluster} does not answer; its figures are {age} s old.")
+            yield plain(f"Cluster {silent} does not answer; its figures are {age} s old.")
         elif each.age_seconds > FRESH_SECONDS:
             yield plain(f"As of {int(each.age_seconds)} s ago{where}.")
 

@@ -23,7 +23,7 @@ class TeamStatus:
     """A team's quota; `queue` is empty if the team's queue, a `queue_kind`, was not found.
 
     `trouble` says why the cluster does not answer, if so. `unchangeable` says what the cluster has
-    if there are no quotas to change.
+    if there are no quotas to change. `service` is what has the quotas, if it is not the cluster.
     """
 
     team: str
@@ -37,6 +37,7 @@ class TeamStatus:
     queue_kind: str = "ClusterQueue"
     trouble: str = ""
     unchangeable: str = ""
+    service: str = ""
 
 
 def team_status(
@@ -50,7 +51,16 @@ def team_status(
     kind, age = queues.words.queue, queues.age_seconds
     if queue is None:
         return TeamStatus(
-            name, team.cluster, "", (), None, None, age, queue_kind=kind, trouble=trouble
+            name,
+            team.cluster,
+            "",
+            (),
+            None,
+            None,
+            age,
+            queue_kind=kind,
+            trouble=trouble,
+            service=queues.words.service,
         )
     waiting = _waiting(queues, queue)
     return TeamStatus(
@@ -68,6 +78,7 @@ def team_status(
         queue_kind=kind,
         trouble=trouble,
         unchangeable=queues.words.unchangeable,
+        service=queues.words.service,
     )
 
 

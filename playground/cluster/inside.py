@@ -38,6 +38,7 @@ from playground.cluster.objects.kinds import (
     KAI_KINDS,
     KUEUE_KINDS,
     POD,
+    RUNAI_CONFIG,
     Kind,
     Kinds,
     Object,
@@ -87,6 +88,8 @@ class Inside:
             self._have_no_kueue()
         if engine == "kai":
             self._have_kai()
+        if engine == "runai":
+            self.kinds.add(RUNAI_CONFIG)
         self.store.listeners.append(self.loop.heard)
         self._admit()
 

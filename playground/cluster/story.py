@@ -44,9 +44,16 @@ def story_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
     return cluster
 
 
-def plain_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
+def runai_cluster(clock: VirtualClock, ledger: Ledger | None = None) -> Cluster:
+    """The same nodes and teams where Run:ai places runs; its quotas are outside the cluster."""
+    return plain_cluster(clock, ledger, engine="runai")
+
+
+def plain_cluster(
+    clock: VirtualClock, ledger: Ledger | None = None, engine: str = "none"
+) -> Cluster:
     """The same nodes and teams where no quota engine admits runs."""
-    cluster = Cluster(clock, ledger, engine="none")
+    cluster = Cluster(clock, ledger, engine=engine)
     for number in (1, 2):
         add_node(cluster, f"gpu-{number}", NODE_RESOURCES, PRODUCT)
     cluster.create("storageclasses", storage_class("standard", seconds=0, default=True))

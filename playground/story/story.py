@@ -17,6 +17,7 @@ from playground.cluster.objects.kinds import Object
 from playground.fsx.service import Fsx
 from playground.mlflow.service import Mlflow
 from playground.prometheus.service import Prometheus
+from playground.runai.estate import Tenant
 from playground.slack.faults import Down
 from playground.slack.transcript import Entry
 from playground.spelling import closest
@@ -139,6 +140,13 @@ class Story(StoryContext):
         if self.world.mlflow is None:
             self.fail("this scenario has no MLflow: Setup(mlflow=True)")
         return self.world.mlflow
+
+    @property
+    def runai(self) -> Tenant:
+        """The tenant of Run:ai that the first cluster with this engine belongs to."""
+        if not self.world.runai:
+            self.fail("this scenario has no Run:ai: Setup(clusters={'default': 'runai'})")
+        return next(iter(self.world.runai.values())).tenant
 
     @property
     def fsx(self) -> Fsx:

@@ -12,7 +12,9 @@ from bot.database.database import Database
 from bot.gpus.digests.tables import DigestChoice
 from bot.slack.grammar.manifest import SCOPES
 from playground.cluster.kai_story import kai_cluster
+from playground.cluster.story import runai_cluster
 from playground.slack.faults import Down
+from tests.bot.quotas.engines.runai.plane import ControlPlane
 from tests.bot.terminal import Terminal
 from tests.playground.cluster.served import BOT_TOKEN, Runner
 from tests.playground.cluster.served import Served as ServedCluster
@@ -298,6 +300,27 @@ def test_the_doctor_knows_all_engines(
         cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
         found, out, _ = terminal.run("doctor")
     assert (found, words in out) == (code, True), out
+
+
+def test_the_doctor_logs_in_to_runai(terminal: Terminal, slack: ServedSlack) -> None:
+    introduce(terminal, slack)
+    terminal.run("migrate")
+    settings = terminal.folder / "quartermaster.yaml"
+    runner, plane = Runner(), ControlPlane(terminal.folder)
+    section = json.dumps(plane.settings().model_dump(exclude_none=True))
+    settings.write_text(
+        settings.read_text().replace(
+            "{kubeconfig:", f"{{engine: runai, runai: {section}, kubeconfig:"
+        )
+    )
+    with runner.running(), ServedCluster(runner, make=runai_cluster).serving() as cluster:
+        cluster.cluster.write_kubeconfig(terminal.folder / "kubeconfig", BOT_TOKEN)
+        code, out, _ = terminal.run("doctor")
+    plane.close()
+    assert code == 0, out
+    assert "cluster default Run:ai: serves v1\n" in out
+    assert "control plane: the login works; the cluster is gpu-cluster 2.24.11 in Run:ai\n" in out
+    assert "cluster default team-a: project team-a has a quota of 4 GPUs" in out
 
 
 def test_the_console_answers_like_slack(terminal: Terminal, cluster: ServedCluster) -> None:

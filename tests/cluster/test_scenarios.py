@@ -38,6 +38,7 @@ EXCEPTED = {
     "operator-missing": "other tests have defined the operators' kinds on this control plane",
     "pvcs": "as anf-levels, and no pod really runs here, so nothing is written to its PVC",
     "ray-job": "no KubeRay runs here; test_kinds shows that its objects are accepted",
+    "runai": "no Run:ai schedules here",
     "slow-pair": "its network tests run on four nodes of an instance type that no node has here",
     "snapshot-runs": "no pod really runs here, so it would read nothing; test_snapshots tells it",
     "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",

@@ -53,6 +53,12 @@ SUBJECTS = [
     {"kind": "User", "name": "01234567-89ab-cdef-0123-456789abcdef"},
     {"kind": "Group", "name": "quartermaster"},
 ]
+_RUNAI = {
+    "url": "https://acme.run.ai",
+    "cluster_id": "71f69d83-ba66-4822-adf5-55ce55efd210",
+    "client_id": "quartermaster",
+    "client_secret_file": "/run/secrets/runai/client-secret",
+}
 _LAB = config(
     clusters={"default": {}, "lab": {"kubeconfig": "/etc/lab", "engine": "kai"}},
     teams={"team-b": {**_TEAM, "channels": ["C012TEAMB"], "namespace": "b", "cluster": "lab"}},
@@ -61,6 +67,7 @@ _LAB = config(
 SETS: Mapping[str, dict[str, Any]] = {
     "minimal": with_minimal(),
     "kai": with_minimal(default_cluster(engine="kai")),
+    "runai": with_minimal(default_cluster(engine="runai", runai=_RUNAI)),
     "no-engine": with_minimal(default_cluster(engine="none")),
     "datasets": with_minimal(_DATASETS),
     "datasets-alone": with_minimal(

@@ -49,6 +49,7 @@ FILES: Mapping[str, Plain] = {
     "team-creation/kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
     "team-creation/none.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
+    "15-runai.yaml": Plain(["runai"], _engine("runai")),
     "16-no-engine.yaml": Plain(["no-engine"], _engine("none")),
     "17-datasets.yaml": Plain(
         ["datasets", "trident"],

@@ -19,6 +19,7 @@ _ALWAYS = {("", ""), ("team-a", "-team")}
 BOUND: dict[str, set[Bound]] = {
     "minimal": set(),
     "kai": {("", "-kai")},
+    "runai": {("", "-runai")},
     "no-engine": {("", "-no-engine")},
     "datasets": {("datasets", "-datasets"), ("", "-shares"), ("", "-pushes")},
     "datasets-alone": {("datasets", "-datasets")},
@@ -123,7 +124,8 @@ def test_all_sets_together_grant_what_plain_does(helm: Helm) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "engine"), [("minimal", "kueue"), ("kai", "kai"), ("no-engine", "none")]
+    ("name", "engine"),
+    [("minimal", "kueue"), ("kai", "kai"), ("runai", "runai"), ("no-engine", "none")],
 )
 def test_an_engine_gets_its_rights_alone(helm: Helm, name: str, engine: str) -> None:
     granted = rights(helm.objects(SETS[name]), "", f"-{name}")

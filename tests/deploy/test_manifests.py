@@ -114,14 +114,15 @@ def test_kai_may_be_watched_where_it_is() -> None:
     }
 
 
-def test_all_may_be_watched_without_an_engine() -> None:
+@pytest.mark.parametrize(("engine", "role"), [("none", "no-engine"), ("runai", "runai")])
+def test_engines_without_objects_need_priority_classes(engine: str, role: str) -> None:
     needed = {
         (resource.group, resource.plural, verb)
-        for resource in watched_with("none")
+        for resource in watched_with(engine)
         for verb in ("list", "watch")
     }
     own = {("scheduling.k8s.io", "priorityclasses", verb) for verb in ("list", "watch")}
-    assert rights("quartermaster-no-engine") == own
+    assert rights(f"quartermaster-{role}") == own
     assert needed - (rights("quartermaster") | own) == set()
 
 

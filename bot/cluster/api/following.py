@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bot.cluster.api.answers import meet
@@ -11,6 +12,7 @@ from bot.cluster.api.connection import Connection
 from bot.cluster.api.credentials import prepare
 from bot.cluster.api.discovery import Discovery
 from bot.cluster.api.listing import Listing
+from bot.cluster.api.polling import Poll
 from bot.cluster.api.watch import Pace, Watch, WatchState
 from bot.cluster.resources import Resource
 from bot.cluster.types.objects import ClusterObject
@@ -19,12 +21,19 @@ from bot.threads import EssentialThread
 
 T = TypeVar("T", bound=ClusterObject)
 Listener = Callable[[Change], None]
+Sources = Mapping[Resource[Any], Callable[[], Sequence[Any]]]
+"""What is read outside Kubernetes, and how: all objects at once, or OutsideError."""
+
+NO_SOURCES: Sources = MappingProxyType({})
 
 STOP_SECONDS = 3.0
 
 
 class Following:
-    """The view of one cluster, and the watches that keep it."""
+    """The view of one cluster, and the watches that keep it.
+
+    `sources` are read regularly; they belong to a service that manages the cluster from outside.
+    """
 
     def __init__(
         self,
@@ -33,11 +42,12 @@ class Following:
         watched: Mapping[Resource[Any], str],
         unwatched: Sequence[Resource[Any]] = (),
         pace: Pace | None = None,
+        sources: Sources = NO_SOURCES,
     ) -> None:
         self.name = name
         self.connection = connection
         self.discovery = Discovery(connection, name)
-        self.view = View(watched, unwatched=unwatched)
+        self.view = View((*watched, *sources), unwatched=unwatched)
         self._watched = watched
         self._listeners: list[Listener] = []
         self._unheard: list[Change] | None = None
@@ -45,11 +55,12 @@ class Following:
         self._is_started = False
         self._pace = pace or Pace()
         self._watches = [self._watch(resource, label) for resource, label in watched.items()]
+        self._polls = {resource: self._poll(resource, read) for resource, read in sources.items()}
 
     @property
     def threads(self) -> tuple[EssentialThread, ...]:
         """What it cannot do without."""
-        return tuple(watch.thread for watch in self._watches)
+        return tuple(each.thread for each in self._all)
 
     def watch(self, resources: Iterable[Resource[Any]]) -> None:
         """Watches all objects of these resources, too; those that are watched already stay so."""
@@ -78,16 +89,21 @@ class Following:
         if self._is_started:
             return
         self._is_started = True
-        for watch in self._watches:
-            watch.start()
+        for each in self._all:
+            each.start()
 
     def stop(self) -> None:
         """Ends the watches; returns when they ended, after 3 s at the latest."""
-        for watch in self._watches:
-            watch.stop()
+        for each in self._all:
+            each.stop()
         deadline = time.monotonic() + STOP_SECONDS
-        for watch in self._watches:
-            watch.join(max(0.0, deadline - time.monotonic()))
+        for each in self._all:
+            each.join(max(0.0, deadline - time.monotonic()))
+
+    def refresh(self, resource: Resource[Any]) -> None:
+        """Has a source read again at once; returns at once."""
+        if resource in self._polls:
+            self._polls[resource].wake()
 
     def on_change(self, listener: Listener) -> None:
         """Has `listener` called, in a watch's thread, after the view took a change in."""
@@ -104,7 +120,15 @@ class Following:
     @property
     def trouble(self) -> str:
         """What goes wrong with watching, as the server or the connection says; empty if nothing."""
-        return next((watch.trouble for watch in self._watches if watch.trouble), "")
+        return next((each.trouble for each in self._all if each.trouble), "")
+
+    @property
+    def _all(self) -> Sequence[Watch[Any] | Poll[Any]]:
+        return (*self._watches, *self._polls.values())
+
+    def _poll(self, resource: Resource[T], read: Callable[[], Sequence[T]]) -> Poll[T]:
+        name, announce = f"{self.name}-{resource.plural}", partial(self._announce, resource)
+        return Poll(name, read, self.view.store(resource), announce)
 
     def _watch(self, resource: Resource[T], selector: str) -> Watch[T]:
         doing = f"Watching {resource.plural} on cluster {self.name}"

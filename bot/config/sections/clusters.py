@@ -6,6 +6,7 @@ from pydantic import Field
 
 from bot.config.kinds import GpuPart, HostName, Name, ResourceName
 from bot.config.sections.gpu_sources import CloudWatchSettings, PrometheusSettings
+from bot.config.sections.runai import RunaiSettings
 from bot.config.sections.section import Section
 
 
@@ -77,8 +78,12 @@ class ClusterSettings(Section):
     context: str | None = None
     """The context in that file; without it, the current context."""
 
-    engine: Literal["kueue", "kai", "none"] = "kueue"
-    """What admits runs: Kueue, KAI Scheduler, or nothing (runs start when nodes have capacity)."""
+    engine: Literal["kueue", "kai", "runai", "none"] = "kueue"
+    """What admits runs: Kueue, KAI Scheduler, Run:ai, or nothing (runs start when nodes have
+    capacity)."""
+
+    runai: RunaiSettings | None = None
+    """The Run:ai control plane; required with `engine: runai`."""
 
     excluded_resources: tuple[str, ...] = ()
     """Resource-name prefixes exempt from quota: Kueue's `excludeResourcePrefixes`."""

@@ -158,7 +158,8 @@ class Team(Section):
     """The Kubernetes namespace of the team's runs."""
 
     queue: Annotated[Name, Field(validation_alias=AliasChoices("queue", "local_queue"))]
-    """The Kueue LocalQueue in that namespace, or the KAI Queue; `local_queue` is an alias."""
+    """The Kueue LocalQueue in that namespace, the KAI Queue, or the project of Run:ai;
+    `local_queue` is an alias."""
 
     service_account: Name | None = None
     """The service account of the team's pods; without it, the namespace's default."""

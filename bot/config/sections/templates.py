@@ -33,8 +33,8 @@ class Template(Section):
     """A name from `clusters`; teams that do not have this cluster cannot use the template."""
 
     queue: Name | None = None
-    """The queue, instead of `teams.NAME.queue`: a Kueue LocalQueue in the team's namespace, or a
-    KAI Queue."""
+    """The queue, instead of `teams.NAME.queue`: a Kueue LocalQueue in the team's namespace, a
+    KAI Queue, or a project of Run:ai."""
 
     gpu_type: TypeName | None = None
     """The GPU type of its runs with GPUs; without it, that of the command or of the team."""

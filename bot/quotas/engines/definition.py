@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bot.cluster.api.following import NO_SOURCES, Sources
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import Resource
 from bot.config import ClusterSettings, Team
@@ -27,6 +28,20 @@ def no_team_checks(teams: Mapping[str, Team], cluster: Cluster, about: str) -> F
     yield from ()
 
 
+def no_sources(cluster: str, settings: ClusterSettings) -> Sources:
+    """Nothing: all that the engine knows is in Kubernetes."""
+    del cluster, settings
+    return NO_SOURCES
+
+
+def no_service_checks(
+    teams: Mapping[str, Team], cluster: Cluster, settings: ClusterSettings, about: str
+) -> Findings:
+    """No findings: the engine has no service outside Kubernetes."""
+    del teams, cluster, settings, about
+    yield from ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineDefinition:
     """A quota engine.
@@ -36,6 +51,9 @@ class EngineDefinition:
     for it. Changes of `queues` wake the quotas in them. `check_teams` are the doctor's checks of
     the teams' queues, given the teams of a cluster and the beginning of their names. `teams` is
     what `/team create` makes; None if it cannot make teams for this engine.
+
+    An engine with a service outside Kubernetes has the resources `polled` in the view, which
+    `sources` reads from that service, and `check_service` are the doctor's checks of it.
     """
 
     name: str
@@ -48,3 +66,8 @@ class EngineDefinition:
     connect: Callable[[Cluster, str, ClusterSettings], Engine]
     check_teams: Callable[[Mapping[str, Team], Cluster, str], Findings] = no_team_checks
     teams: TeamObjects | None = None
+    polled: tuple[Resource[Any], ...] = ()
+    sources: Callable[[str, ClusterSettings], Sources] = no_sources
+    check_service: Callable[[Mapping[str, Team], Cluster, ClusterSettings, str], Findings] = (
+        no_service_checks
+    )

@@ -28,7 +28,8 @@ class EngineTerms:
     waits in no queue, given its queue and namespace. `causes` say what something waits for, and
     what would unblock it. `growing` says when a run that wants more nodes gets them. With
     `shares_gpus`, fractions of a GPU need no resource of their own. `unchangeable` completes
-    "Cluster X has" if the cluster's quotas cannot be changed from here.
+    "Cluster X has" if the cluster's quotas cannot be changed from here. `service` is the service
+    outside the cluster that has the quotas, if one does.
     """
 
     engine: str
@@ -41,6 +42,7 @@ class EngineTerms:
     growing: str
     shares_gpus: bool = False
     unchangeable: str = ""
+    service: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ def follow(settings: Settings) -> Mapping[str, Following]:
             Connection.to(at.kubeconfig, at.context),
             watched_with(at.engine),
             unwatched_with(at.engine),
+            sources=ENGINES[at.engine].sources(name, at),
         )
         for name, at in settings.clusters.items()
     }

@@ -47,7 +47,8 @@ class Observed:
 
     `value` is None if the quota is missing or unlimited; `is_foreign` means that another
     installation has annotated the queue. `kind` is the engine's kind of the queue, and `least` is
-    the lowest value that the queue accepts.
+    the lowest value that the queue accepts. Without `keeps_notes`, the queue has no place for
+    annotations, so that only the database knows what a quota was before.
     """
 
     value: Decimal | None
@@ -55,6 +56,7 @@ class Observed:
     is_foreign: bool = False
     kind: str = "ClusterQueue"
     least: Decimal = Decimal(0)
+    keeps_notes: bool = True
 
 
 @dataclass(frozen=True)

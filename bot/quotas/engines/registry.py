@@ -11,10 +11,12 @@ from bot.quotas.engines.engine import Engine
 from bot.quotas.engines.kai.definition import KAI_ENGINE
 from bot.quotas.engines.kueue.definition import KUEUE_ENGINE
 from bot.quotas.engines.none.definition import NO_ENGINE
+from bot.quotas.engines.runai.definition import RUNAI_ENGINE
 
 DEFAULT: Final = KUEUE_ENGINE
+# Run:ai's clusters serve the API group of KAI too, so Run:ai is recognised first.
 ENGINES: Final[Mapping[str, EngineDefinition]] = {
-    each.name: each for each in (KUEUE_ENGINE, KAI_ENGINE, NO_ENGINE)
+    each.name: each for each in (KUEUE_ENGINE, RUNAI_ENGINE, KAI_ENGINE, NO_ENGINE)
 }
 _USUAL = ClusterSettings()
 

@@ -76,7 +76,9 @@ def decide(
             "Nothing was changed here."
         )
     wanted = wanted_of(quota, active)
-    if (observed.value, observed.note) == (wanted.value, wanted.note):
+    if observed.value == wanted.value and observed.note == (
+        wanted.note if observed.keeps_notes else None
+    ):
         return Done()
     if observed.value not in {wanted.value, quota.last_written, quota.writing}:
         return Report(_drift_sentence(quota, observed, wanted.value), observed.value)

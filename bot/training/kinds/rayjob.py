@@ -16,6 +16,7 @@ from bot.cluster import labels
 from bot.cluster.resources import Resource
 from bot.cluster.types.objects import ClusterObject, ObjectPart, Pod
 from bot.errors import ConflictError, UsageError
+from bot.quotas.engines.registry import ENGINES
 from bot.slack.grammar.container_parameters import EnvironmentVariable
 from bot.training.kinds.job import ATTEMPTS, KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
@@ -116,15 +117,16 @@ class RayJobKind:
     options: frozenset[str] = frozenset({"nodes", "efa"})
 
     def refuse(self, spec: RunSpec, site: Site) -> None:
-        """UsageError without a command; ConflictError under KAI, with which it was never tried."""
+        """UsageError without a command; ConflictError under engines with which it was not tried."""
         if not spec.command:
             raise UsageError(
                 "`--kind rayjob` needs the program that runs on the Ray cluster.",
                 "Put it at the end: `-- python train.py`.",
             )
-        if site.cluster.engine == "kai":
+        if site.cluster.engine in {"kai", "runai"}:
+            name = ENGINES[site.cluster.engine].terms.engine
             raise ConflictError(
-                "RayJobs run under Kueue or without a quota engine, and this cluster has KAI.",
+                f"RayJobs run under Kueue or without a quota engine, and this cluster has {name}.",
                 "Use `--kind sync` or `--kind elastic`, or a cluster of the team that has Kueue.",
             )
 

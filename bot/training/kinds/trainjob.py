@@ -10,6 +10,7 @@ from bot.cluster import labels
 from bot.cluster.resources import Resource
 from bot.cluster.types.objects import ClusterObject, Condition, ObjectPart, Pod
 from bot.errors import ClusterError, ConflictError, UsageError
+from bot.quotas.engines.registry import ENGINES
 from bot.training.kinds.elastic import ELASTIC, checked_command, processes, refuse_launcher
 from bot.training.kinds.job import KEEP_FINISHED_SECONDS
 from bot.training.kinds.kind import Dependent, Manifest, PodSet, RootType, Site
@@ -142,9 +143,10 @@ class TrainJobKind:
                 "Leave it out, and give the numbers with `--nodes` and `--processes`, for example"
                 " `--nodes 2 --processes 8`.",
             )
-        if site.cluster.engine == "kai":
+        if site.cluster.engine in {"kai", "runai"}:
+            name = ENGINES[site.cluster.engine].terms.engine
             raise ConflictError(
-                "A TrainJob cannot set the scheduler of its pods, so KAI would not see them.",
+                f"A TrainJob cannot set the scheduler of its pods, so {name} would not see them.",
                 "Leave `--form` out: the run is then a Job.",
             )
 

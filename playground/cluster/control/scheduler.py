@@ -15,6 +15,8 @@ from playground.cluster.objects.store import Change, Key, key_of
 
 __all__ = ["Scheduler", "drained_pods", "pod_requests", "preempt", "tolerates"]
 SOURCE = "default-scheduler"
+# Its order and quotas are not imitated: pods that name it are placed as if by Kubernetes' own.
+RUNAI = "runai-scheduler"
 _ROOM = {NODE.qualified, CLAIM.qualified, VOLUME.qualified}
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -149,7 +151,7 @@ def bind(world: World, key: Key, node: str, source: str) -> None:
 def _unbound(pod: Object) -> bool:
     return (
         not pod["spec"].get("nodeName")
-        and pod["spec"].get("schedulerName", SOURCE) == SOURCE
+        and pod["spec"].get("schedulerName", SOURCE) in {SOURCE, RUNAI}
         and not is_ended(pod)
         and not pod["metadata"].get("deletionTimestamp")
     )

@@ -158,6 +158,8 @@ POD_GROUP = Kind(
     generations=True,
 )
 KAI_KINDS = (KAI_QUEUE, POD_GROUP)
+# By this Run:ai's own installation is known in a cluster.
+RUNAI_CONFIG = Kind("run.ai", "runaiconfigs", "RunaiConfig", ("v1",), custom=True)
 KUEUE_KINDS = (
     *(CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, FLAVOR, ADMISSION_CHECK, WORKLOAD, WORKLOAD_PRIORITY),
 )

@@ -1,4 +1,4 @@
-"""What quartermaster.yaml may say of who knows what the GPUs of a cluster do."""
+"""What quartermaster.yaml may say of what serves a cluster: GPU metrics, and Run:ai."""
 
 from pathlib import Path
 
@@ -114,3 +114,66 @@ def test_matchers_within_a_cluster_are_refused(tmp_path: Path, label: str) -> No
         f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}: {label} differs within one"
         " cluster; use a label like cluster."
     )
+
+
+RUNAI = """clusters:
+  default:
+    engine: runai
+    runai:
+      url: https://acme.run.ai
+      cluster_id: 71f69d83-ba66-4822-adf5-55ce55efd210
+      client_id: quartermaster
+      client_secret_file: /run/secrets/runai/client-secret
+"""
+
+
+def test_run_ai_needs_its_control_plane(tmp_path: Path) -> None:
+    found = load(tmp_path, GOOD + RUNAI).clusters["default"].runai
+    assert found is not None
+    assert found.url == "https://acme.run.ai"
+    alone = RUNAI.split("    runai:", maxsplit=1)[0]
+    assert refusal(tmp_path, GOOD + alone) == (
+        f"quartermaster.yaml line {GOOD.count(chr(10)) + 3}: engine: runai needs its control plane"
+        " beside it: runai: {url: https://acme.run.ai, cluster_id: UUID, client_id: NAME,"
+        " client_secret_file: FILE}."
+    )
+    assert refusal(tmp_path, GOOD + RUNAI.replace("engine: runai", "engine: kai")) == (
+        f"quartermaster.yaml line {GOOD.count(chr(10)) + 4}: runai is only used with engine: runai,"
+        " not kai; remove one."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (
+            ("https://", "http://"),
+            5,
+            (
+                'clusters.default.runai.url is "http://acme.run.ai"; it must be the address of a'
+                " Run:ai control plane, like https://acme.run.ai."
+            ),
+        ),
+        (
+            ("https://acme", "https://bot:word@acme"),
+            5,
+            (
+                "this address contains a password; put the client secret into a file and set"
+                " client_secret_file."
+            ),
+        ),
+        (
+            ("71f69d83-", ""),
+            6,
+            (
+                'clusters.default.runai.cluster_id is "ba66-4822-adf5-55ce55efd210"; it must be the'
+                " UUID of a cluster in Run:ai, like 71f69d83-ba66-4822-adf5-55ce55efd210."
+            ),
+        ),
+    ],
+)
+def test_a_wrong_control_plane_is_refused(
+    tmp_path: Path, change: tuple[str, str], line: int, words: str
+) -> None:
+    expected = f"quartermaster.yaml line {GOOD.count(chr(10)) + line}: {words}"
+    assert refusal(tmp_path, GOOD + RUNAI.replace(*change)) == expected

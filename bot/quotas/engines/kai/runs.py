@@ -16,16 +16,19 @@ from bot.quotas.engines.admission import AdmissionState
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues
 from bot.quotas.engines.kai.workloads import standing_of
-from bot.quotas.engines.manifests import policy_of, started_at_once, templates
+from bot.quotas.engines.manifests import (
+    placed_together,
+    scheduled_by,
+    shared_gpu,
+    started_at_once,
+    templates,
+    tolerant_of_evictions,
+)
 from bot.quotas.engines.priorities import refuse_priority
 
 QUEUE = "kai.scheduler/queue"
 PRIORITY = "priorityClassName"
-MIN_MEMBER = "kai.scheduler/batch-min-member"
 SCHEDULER = "kai-scheduler"
-# Each eviction by KAI deletes the pods, which counts as a failure of the Job.
-ATTEMPTS = 20
-_TERMINATED = 143
 # KAI never preempts workloads of this priority or more, nor lets them exceed the quota.
 _NOT_PREEMPTIBLE = 100
 
@@ -44,20 +47,12 @@ class KaiRuns:
             {PRIORITY: queueing.priority} if queueing.priority else {}
         )
         queued["metadata"]["labels"] |= marks
-        spec = queued["spec"]
-        if queueing.pods > 1 and "parallelism" in spec:
-            least = str(queueing.pods if queueing.least is None else queueing.least)
-            queued["metadata"].setdefault("annotations", {})[MIN_MEMBER] = least
+        placed_together(queued, queueing)
         started_at_once(queued)
-        for template in templates(spec):
-            _mark_pods(template, marks, queueing.gpus, self._queues.resource)
-        policy = policy_of(queued)
-        attempts = policy.get("backoffLimit", policy.get("backoffLimitPerIndex", 0) * queueing.pods)
-        if attempts:
-            # Only pods that failed by themselves count, and the bot counts these.
-            annotations = queued["metadata"].setdefault("annotations", {})
-            annotations[labels.ATTEMPTS] = str(attempts)
-        _have_patience(spec, policy)
+        for template in templates(queued["spec"]):
+            scheduled_by(SCHEDULER, template, marks)
+            shared_gpu(template, queueing.gpus, self._queues.resource)
+        tolerant_of_evictions(queued, queueing.pods)
         return queued
 
     def apply_beside(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
@@ -178,26 +173,3 @@ def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:
         for each in groups
         if run and each.labels.get(labels.RUN) == run and each.namespace == root.namespace
     ]
-
-
-def _mark_pods(template: Manifest, marks: Manifest, gpus: Decimal, resource: str) -> None:
-    metadata, spec = template.setdefault("metadata", {}), template["spec"]
-    metadata.setdefault("labels", {}).update(marks)
-    spec["schedulerName"] = SCHEDULER
-    if gpus == gpus.to_integral_value():
-        return
-    metadata.setdefault("annotations", {})[labels.GPU_FRACTION] = f"{gpus.normalize():f}"
-    for container in spec["containers"]:
-        for amounts in container.get("resources", {}).values():
-            amounts.pop(resource, None)
-
-
-def _have_patience(spec: Manifest, policy: Manifest) -> None:
-    """Keeps evictions, each of which looks like a failure, from ending the run."""
-    for name in ("backoffLimit", "backoffLimitPerIndex"):
-        if name in policy:
-            policy[name] = max(policy[name], ATTEMPTS)
-    rules = spec.get("podFailurePolicy", {}).get("rules")
-    if rules is not None:
-        codes = {"operator": "In", "values": [_TERMINATED]}
-        rules.append({"action": "Ignore", "onExitCodes": codes})

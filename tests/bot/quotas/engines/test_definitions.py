@@ -19,7 +19,8 @@ def test_the_settings_know_every_engine() -> None:
 def test_an_engine_watches_what_it_needs(name: str) -> None:
     engine, watched = ENGINES[name], watched_with(name)
     assert engine.priorities in watched
-    assert engine.queues is None or engine.queues in watched
+    assert engine.queues is None or engine.queues in (*watched, *engine.polled)
+    assert not set(engine.polled) & set(watched)
     assert not set(unwatched_with(name)) & set(watched)
 
 

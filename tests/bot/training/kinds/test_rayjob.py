@@ -255,18 +255,26 @@ def test_ray_says_why_it_failed_not_the_submitter() -> None:
 
 def site(engine: str) -> Site:
     team = Team.model_validate({"namespace": "team-a", "queue": "team-a", "channels": ["C0TEAMA"]})
-    return Site(team, View(()), ClusterSettings.model_validate({"engine": engine}), "team-a")
+    runai = {
+        "url": "https://acme.run.ai",
+        "cluster_id": "71f69d83-ba66-4822-adf5-55ce55efd210",
+        "client_id": "quartermaster",
+        "client_secret_file": "/run/secrets/runai",
+    }
+    settings = {"engine": engine} | ({"runai": runai} if engine == "runai" else {})
+    return Site(team, View(()), ClusterSettings.model_validate(settings), "team-a")
 
 
-def test_it_needs_a_program_and_no_kai() -> None:
+def test_it_needs_a_program_and_a_known_engine() -> None:
     kind = RayJobKind()
     kind.refuse(SPEC, site("kueue"))
     kind.refuse(SPEC, site("none"))
     with pytest.raises(UsageError) as refused:
         kind.refuse(replace(SPEC, command=()), site("kueue"))
     assert refused.value.hint == "Put it at the end: `-- python train.py`."
-    with pytest.raises(ConflictError) as other:
-        kind.refuse(SPEC, site("kai"))
-    assert other.value.message == (
-        "RayJobs run under Kueue or without a quota engine, and this cluster has KAI."
-    )
+    for engine, name in (("kai", "KAI"), ("runai", "Run:ai")):
+        with pytest.raises(ConflictError) as other:
+            kind.refuse(SPEC, site(engine))
+        assert other.value.message == (
+            f"RayJobs run under Kueue or without a quota engine, and this cluster has {name}."
+        )
