@@ -17,6 +17,7 @@ from handlers.snapshot import cancelling, reverts, schedules, snapshots
 from handlers.train import (
     offers,
     records,
+    requests,
     runs,
     scaling,
     sessions,
@@ -36,6 +37,7 @@ train = Command(
         records.train,
         templates.train,
         offers.train,
+        requests.train,
         sweeps.train,
     ),
     translate=translated,

@@ -100,6 +100,14 @@ class Policy(Section):
     """The approvers are reminded once after this time."""
 
 
+class LeadPolicy(Policy):
+    """Who decides on a kind of request of a team, how many approvals it needs, and its deadline."""
+
+    approvers: Circle = Circle()
+    """People who can decide, but never on their own requests; without any, the team's leads and
+    the admins."""
+
+
 class Approvals(Section):
     """Where requests are posted and who decides on them."""
 
@@ -121,6 +129,9 @@ class Approvals(Section):
     pvc_change: Policy = Policy()
     """A PVC that grows, if it costs more than `pvcs.approve_above`: `/pvc resize`."""
 
+    run_cost: LeadPolicy = LeadPolicy()
+    """A run that costs more an hour than `templates.NAME.leads_above`: `/train submit --on`."""
+
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies of all kinds of request."""
@@ -130,6 +141,7 @@ class Approvals(Section):
             self.anf_change,
             self.snapshot_restore,
             self.pvc_change,
+            self.run_cost,
         )
 
 

@@ -15,6 +15,7 @@ PAGE = ROOT / "docs" / "states.md"
 TITLES = {
     "runs": "Runs, sessions and logs",
     "sweeps": "Sweeps",
+    "requests": "Runs above a cost limit and their approval",
     "quotas": "Quota overrides and their approval",
     "datasets": "Datasets: versions, caches, pushes",
     "snapshots": "Snapshots, restores, schedules, reverts",
