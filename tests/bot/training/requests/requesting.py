@@ -1,6 +1,6 @@
 """Runs that cost more than their owners may spend; 8 GPUs on burst cost 36.00 USD an hour."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -60,7 +60,7 @@ class Requesting(TwoClusters):
         self,
         burst: dict[str, Any] | None = None,
         dgx: dict[str, Any] | None = None,
-        approvers: Iterable[str] = (),
+        approvers: Collection[str] = (),
         datasets: dict[str, Any] | None = None,
     ) -> None:
         """Changes the settings of templates, of who approves, and of datasets."""
@@ -70,7 +70,7 @@ class Requesting(TwoClusters):
         if approvers:
             approvals["run_cost"] = {"approvers": {"people": list(approvers)}}
         stores = {"state": {"secret": "state-keys"}, "lake": {"shared": ["s3://lake/"]}}
-        more = {"datasets": datasets, "stores": stores} if datasets else {}
+        more: dict[str, Any] = {"datasets": datasets, "stores": stores} if datasets else {}
         self.policy = policy(templates, approvals=approvals, **more)
 
     @override
