@@ -12,12 +12,15 @@ from bot.slack.card import Reply
 from bot.slack.grammar.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
 from bot.snapshots.resizes.card import waiting as resizes_waiting
+from bot.snapshots.resizes.tables import RESIZE
 from bot.snapshots.reverts.replies import waiting as reverts_waiting
 from bot.snapshots.tables import REVERT
 from bot.teams.card import waiting as teams_waiting
+from bot.teams.tables import CHANGE as TEAM_CHANGE
 from bot.volumes.changes.notices import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 
+_TOLD = {OVERRIDE, REVERT, RESIZE, CHANGE, TEAM_CHANGE}
 approval = Command("approval", "Pending requests for approval")
 
 
@@ -42,7 +45,7 @@ def waiting(ctx: Context) -> Reply:
 def _otherwise(waiting: Sequence[Approval]) -> Iterator[Markup]:
     """Requests of kinds without their own text, so that none is left out."""
     for each in waiting:
-        if each.subject_kind not in {OVERRIDE, REVERT, CHANGE}:
+        if each.subject_kind not in _TOLD:
             about = f"{each.team}: {each.reason}" if each.team else each.reason
             by = person(each.requester)
             yield join(plain(f"{about}, requested by "), by, " ", when(each.asked_at))

@@ -18,6 +18,7 @@ from handlers.team import team
 from handlers.train import (
     offers,
     records,
+    requests,
     runs,
     scaling,
     sessions,
@@ -37,6 +38,7 @@ train = Command(
         records.train,
         templates.train,
         offers.train,
+        requests.train,
         sweeps.train,
     ),
     translate=translated,

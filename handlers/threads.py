@@ -20,6 +20,7 @@ from bot.snapshots.tables import (
     Snapshot,
     SnapshotSchedule,
 )
+from bot.training.requests.tables import RUN_REQUEST, RunRequest
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import FOLLOW, SWEEP, LogFollow, Run
 from bot.training.tables import KIND as RUN
@@ -46,6 +47,11 @@ def _run(_session: Session, run: Run) -> ThreadObject:
 
 def _followed(session: Session, follow: LogFollow) -> ThreadObject | None:
     run = session.get(Run, follow.run_id)
+    return _run(session, run) if run else None
+
+
+def _requested(session: Session, request: RunRequest) -> ThreadObject | None:
+    run = session.get(Run, request.run_id) if request.run_id else None
     return _run(session, run) if run else None
 
 
@@ -84,6 +90,7 @@ OBJECTS: Mapping[str, FindObject] = {
     RUN: _by_id(Run, _run),
     FOLLOW: _by_id(LogFollow, _followed),
     SWEEP: _by_id(Sweep, _sweep),
+    RUN_REQUEST: _by_id(RunRequest, _requested),
     VERSION: _by_id(Version, _version),
     CACHE: _by_id(Cache, _cached),
     PUSH: _by_id(Push, _pushed),

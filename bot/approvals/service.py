@@ -17,7 +17,7 @@ from bot.approvals.tables import (
     subject_of,
 )
 from bot.audit import Actor, record
-from bot.config import Policy, Settings
+from bot.config import Circle, LeadPolicy, Policy, Settings
 from bot.errors import ConflictError, LimitError, NotAllowedError, NotFoundError
 from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
@@ -54,7 +54,7 @@ class Approvals:
         """Makes a request; LimitError if there are too few approvers for it."""
         policy = self._policy(request.policy)
         if not request.breaks_glass:
-            self._refuse_hopeless(session, policy, request.requester.person)
+            self._refuse_hopeless(session, request.policy, request.requester)
         approval = Approval(
             workspace_id=request.requester.workspace_id,
             subject_kind=request.subject_kind,
@@ -75,9 +75,9 @@ class Approvals:
         wake(session, KIND, approval.id, LANE, now)
         return approval
 
-    def foresee(self, session: Session, policy: str, requester: str) -> None:
+    def foresee(self, session: Session, policy: str, requester: Caller) -> None:
         """Raises LimitError if there are too few approvers for a request of that person."""
-        self._refuse_hopeless(session, self._policy(policy), requester)
+        self._refuse_hopeless(session, policy, requester)
 
     def vote(
         self, session: Session, approval_id: str, voter: Caller, verdict: Verdict, now: datetime
@@ -162,14 +162,14 @@ class Approvals:
 
     def deciders(self, session: Session, approval: Approval) -> list[str]:
         """The people whose votes a pending request waits for."""
-        circle = self._policy(approval.policy).approvers
+        circle = self._circle(approval.policy, approval.team)
         said = {vote.person for vote in self.votes(session, approval)}
         return sorted(self._access.people_in(session, circle) - said - {approval.requester})
 
     def concerned(self, session: Session, approval: Approval) -> tuple[list[str], list[str]]:
         """The people and user groups that determine whether the votes still count."""
         voters = [vote.person for vote in self.votes(session, approval)]
-        return voters, list(self._policy(approval.policy).approvers.groups)
+        return voters, list(self._circle(approval.policy, approval.team).groups)
 
     def void(self, session: Session, approval: Approval, why: str, now: datetime) -> None:
         """Voids a pending or approved request, and notes why."""
@@ -224,8 +224,9 @@ class Approvals:
             case _:
                 return ()
 
-    def _refuse_hopeless(self, session: Session, policy: Policy, requester: str) -> None:
-        deciders = self._access.people_in(session, policy.approvers) - {requester}
+    def _refuse_hopeless(self, session: Session, name: str, requester: Caller) -> None:
+        policy, circle = self._policy(name), self._circle(name, requester.team)
+        deciders = self._access.people_in(session, circle) - {requester.person}
         if len(deciders) < policy.needed:
             raise LimitError(
                 f"This request cannot be approved: it needs {policy.needed} approver(s) other than"
@@ -240,7 +241,8 @@ class Approvals:
             raise NotAllowedError(
                 "You cannot decide your own request.", "Another approver has to decide it."
             )
-        if not self._access.is_in(session, self._policy(approval.policy).approvers, voter.person):
+        circle = self._circle(approval.policy, approval.team)
+        if not self._access.is_in(session, circle, voter.person):
             raise NotAllowedError(
                 "You are not an approver of this request.",
                 "The configuration names the approvers; ask a platform admin.",
@@ -273,7 +275,7 @@ class Approvals:
         record(session, actor, verb, (approval.subject_kind, approval.subject_id), facts, at=now)
 
     def _supporters(self, session: Session, approval: Approval) -> set[str]:
-        circle = self._policy(approval.policy).approvers
+        circle = self._circle(approval.policy, approval.team)
         return {
             vote.person
             for vote in self.votes(session, approval)
@@ -293,6 +295,18 @@ class Approvals:
     def _wake_subject(self, session: Session, approval: Approval, now: datetime) -> None:
         wake(session, approval.subject_kind, approval.subject_id, approval.lane, now)
         refresh_cards(session, subject_of(approval), live=False)
+
+    def _circle(self, name: str, team: str | None) -> Circle:
+        """The people who can decide; by a policy without any, the team's leads and the admins."""
+        policy, settings = self._policy(name), self._settings()
+        if not isinstance(policy, LeadPolicy) or policy.approvers != Circle():
+            return policy.approvers
+        found = settings.teams.get(team or "")
+        circles = (settings.admins, *((found.leads,) if found else ()))
+        return Circle(
+            people=tuple(who for each in circles for who in each.people),
+            groups=tuple(group for each in circles for group in each.groups),
+        )
 
     def _policy(self, name: str) -> Policy:
         policy: Policy = getattr(self._settings().approvals, name)

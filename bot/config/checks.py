@@ -5,10 +5,11 @@ from urllib.parse import urlsplit
 
 from bot.config.kinds import is_loopback
 from bot.config.mistakes import Mistake, suggestion
-from bot.config.models import Settings
+from bot.config.models import LeadPolicy, Settings
 from bot.config.places import SCHEMES
 from bot.config.sections.datasets import Store
 from bot.config.sections.gpu_sources import PrometheusSettings
+from bot.config.sections.section import Circle
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
 # Labels that differ within one cluster and that our queries use.
@@ -292,6 +293,8 @@ def _unlinked_classes(settings: Settings) -> Iterator[Mistake]:
 def _hopeless_policies(settings: Settings) -> Iterator[Mistake]:
     for key in sorted(settings.approvals.model_fields_set - {"channel"}):
         policy = getattr(settings.approvals, key)
+        if isinstance(policy, LeadPolicy) and policy.approvers == Circle():
+            continue  # The leads of each team decide, and the admins.
         people = len(set(policy.approvers.people))
         if people < policy.needed and not policy.approvers.groups:
             words = f"{policy.needed} must approve, but approvers lists {people}"

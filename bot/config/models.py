@@ -102,6 +102,14 @@ class Policy(Section):
     """The approvers are reminded once after this time."""
 
 
+class LeadPolicy(Policy):
+    """Who decides on a kind of request of a team, how many approvals it needs, and its deadline."""
+
+    approvers: Circle = Circle()
+    """People who can decide, but never on their own requests; without any, the team's leads and
+    the admins."""
+
+
 class Approvals(Section):
     """Where requests are posted and who decides on them."""
 
@@ -126,6 +134,9 @@ class Approvals(Section):
     team_change: Policy = Policy()
     """A team that is created or removed: `/team create`, `/team remove`."""
 
+    run_cost: LeadPolicy = LeadPolicy()
+    """A run that costs more an hour than `templates.NAME.leads_above`: `/train submit --on`."""
+
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies of all kinds of request."""
@@ -136,6 +147,7 @@ class Approvals(Section):
             self.snapshot_restore,
             self.pvc_change,
             self.team_change,
+            self.run_cost,
         )
 
 

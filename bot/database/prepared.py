@@ -1,6 +1,7 @@
 """Prepared statements: compiled once, and run with different values."""
 
-from collections.abc import Callable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -32,6 +33,16 @@ def session_on(connection: Connection) -> Session:
 def connection_of(session: Session) -> Connection:
     """The connection on which a session's transaction runs."""
     return session.info.get(_CONNECTION) or session.connection()
+
+
+@contextmanager
+def savepoint(session: Session) -> Iterator[None]:
+    """Takes back what is written within if that raises an error; the transaction goes on."""
+    with session.begin_nested():
+        # SQLAlchemy sets the savepoint when the session is asked for its connection, which
+        # prepared statements do not do.
+        session.connection()
+        yield
 
 
 class Prepared:

@@ -100,7 +100,7 @@ class TeamService:
 
     def create(self, session: Session, caller: Caller, plan: TeamPlan, now: datetime) -> TeamChange:
         """Begins to create a team: a dry run, then the approval, then the objects."""
-        self._approvals.foresee(session, POLICY, caller.person)
+        self._approvals.foresee(session, POLICY, caller)
         quota = plan.quota
         row = TeamChange(
             workspace_id=caller.workspace_id,
@@ -136,7 +136,7 @@ class TeamService:
     def remove(self, session: Session, caller: Caller, team: str, now: datetime) -> TeamChange:
         """Begins to remove a team that nothing uses: the approval, then its objects."""
         made = self.removable(session, team)
-        self._approvals.foresee(session, POLICY, caller.person)
+        self._approvals.foresee(session, POLICY, caller)
         row = TeamChange(
             workspace_id=caller.workspace_id,
             verb=Verb.REMOVE,

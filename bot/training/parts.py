@@ -25,6 +25,10 @@ from bot.training.mlflow.controller import ExportController
 from bot.training.mlflow.service import ExportService
 from bot.training.offers.service import OfferService
 from bot.training.records.network_history import NetworkHistoryService
+from bot.training.requests.card import RunRequestRenderer
+from bot.training.requests.controller import RunRequestController
+from bot.training.requests.record import RunRequestRecorder
+from bot.training.requests.service import RunRequestService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.personal import PersonalRunService
@@ -65,21 +69,24 @@ class TrainingArea(Area):
         self.offers = OfferService(self.runs, caches, format_command)
         self.exports = ExportService(settings)
         self.sweeps = SweepService(settings, self.runs, format_command)
+        self.requests = RunRequestService(settings, on.approvals)
 
     @override
-    def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
+    def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:
         on = self.on
         of_runs = RunCollaborators(
             self._engines.of, self.scaling.again, self._snapshots, self.exports.note
         )
         logs = LogReads(on.database, on.clusters)
         submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
+        requested = RunRequestRecorder(on.access, on.approvals, self.runs, self.sweeps)
         return (
             RunController(on.reconciling, of_runs),
             RemovalController(on.reconciling),
             LogFollowController(on.database, on.clock, on.access, logs),
             SweepController(on.reconciling, submitting),
             ExportController(on.reconciling),
+            RunRequestController(on.reconciling, deciding, requested),
         )
 
     @override
@@ -89,6 +96,7 @@ class TrainingArea(Area):
             RemovalRenderer(),
             LogFollowRenderer(self.on.format_command),
             SweepRenderer(self.on.clock, self.on.format_command),
+            RunRequestRenderer(self.on.settings, self.on.approvals),
         )
 
     @override

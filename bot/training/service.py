@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from math import inf
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from sqlmodel import Session
 from bot.audit import Actor, record
 from bot.config import Settings, Team
 from bot.database.columns import new_id
+from bot.database.prepared import savepoint
 from bot.errors import ConflictError, NotAllowedError
 from bot.people.access import Caller, Right, bound
 from bot.quotas import Engine
@@ -18,15 +20,24 @@ from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.parameters import Reference
 from bot.slack.markup import FormatCommand
-from bot.slack.messages import Subject, refresh_cards, show_card
+from bot.slack.messages import Subject, show_card
 from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
+from bot.training.external.stopping import stop_external
 from bot.training.flows.naming import carried, is_waiting
-from bot.training.kinds import ROOTS, root_named
 from bot.training.placing.choosing import Choosing, Option, cost_of, naming
 from bot.training.placing.fitting import SpecFitting
+from bot.training.placing.limits import (
+    CostlyRun,
+    CostlyRunError,
+    ExcessCost,
+    above_limits,
+    approval_words,
+    asked_again,
+)
 from bot.training.runs.listing import Listing, listing
+from bot.training.runs.stopping import stop
 from bot.training.spec import RunSpec, as_own, asked_spec
 from bot.training.submission.building import Submission, warnings
 from bot.training.submission.data import Reader, use_volumes, with_data
@@ -45,7 +56,7 @@ from bot.training.submission.new_run import (
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
 from bot.training.submission.outlook import Outlook, start_of
 from bot.training.submission.renewing import differences
-from bot.training.tables import KIND, REMOVAL, Removal, Run, RunIntent, RunPhase, reference
+from bot.training.tables import KIND, Removal, Run, RunPhase, reference
 from bot.training.wording import ENDED
 
 
@@ -90,13 +101,14 @@ class TrainingService:
         first = options[0]
         self._refuse_taken(name, team_name, first.team, present(session, team_name, name))
         prices = self._settings().training.prices
+        costs = above_limits(caller, options, prices.currency)
         return Outlook(
             team=team_name,
             spec=first.spec,
             start=start_of(first.spec, first.team, first.engine) if first.engine else None,
             hourly=cost_of(first, prices) or None,
             currency=prices.currency,
-            warnings=_warnings(options),
+            warnings=(*map(approval_words, costs), *_warnings(options)),
             on=tuple(each.candidate for each in options if each.name),
         )
 
@@ -146,6 +158,14 @@ class TrainingService:
         option = Option(team, self._fitting.renewed(team, asked.spec))
         return self._record(session, caller, (option,), asked.name, now)
 
+    def submit_approved(
+        self, session: Session, caller: Caller, asked: CostlyRun, now: datetime
+    ) -> Submitted:
+        """Submits a run whose costs were approved; CostlyRunError if it costs anything else now."""
+        options = self._choosing.kept(caller, asked.places)
+        options = _each(options, lambda each: self._fitting.renewed(each.team, each.spec))
+        return self._record(session, caller, options, asked.name, now, approved=asked.costs)
+
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Stops a run: the caller's own, or any run for leads and admins."""
         if run.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
@@ -159,7 +179,7 @@ class TrainingService:
                 "There is nothing to stop.",
             )
         run.again_on = None
-        return self._stop(session, Actor(caller.workspace_id, caller.person, caller.channel,
+        return stop(session, Actor(caller.workspace_id, caller.person, caller.channel,
                                          run.team), run, why, now)  # fmt: skip
 
     def stop_jobs(self, session: Session, job_uids: Sequence[str], why: str, now: datetime) -> None:
@@ -170,44 +190,13 @@ class TrainingService:
     def stop_run(self, session: Session, run: Run, why: str, now: datetime) -> None:
         """Stops a run for the given reason, without a person who asks; one that ended is left."""
         if run.is_live:
-            self._stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
+            stop(session, Actor(run.workspace_id, None, None, run.team), run, why, now)
 
     def stop_external(
         self, session: Session, caller: Caller, external: ExternalWorkload, now: datetime
     ) -> Removal:
         """Stops an external workload; only leads and admins may."""
-        if not caller.may(Right.RUN_STOP_ANY):
-            raise NotAllowedError(
-                f"{external.name} was not started by Quartermaster.",
-                "A lead of the team or an admin can stop it.",
-            )
-        if root_named(external.kind) is None:
-            kinds = ", ".join(f"{each.kind}s" for each in ROOTS)
-            raise ConflictError(
-                f"{external.name} is a {external.kind}; only {kinds} can be stopped from here.",
-                f"Use kubectl in namespace {external.namespace}.",
-            )
-        team_name = caller.team or ""
-        removal = Removal(
-            workspace_id=caller.workspace_id,
-            team=team_name,
-            person=caller.person,
-            channel=caller.channel,
-            cluster=external.cluster,
-            namespace=external.namespace,
-            kind=external.kind,
-            job_name=external.name,
-            job_uid=external.uid,
-            owner=external.owner,
-            asked_at=now,
-        )
-        session.add(removal)
-        session.flush()
-        facts = {"job": external.name, "uid": external.uid, "owner": external.owner or "unknown"}
-        record(session, _actor(caller), "run.stop_stranger", (REMOVAL, removal.id), facts, at=now)
-        wake(session, REMOVAL, removal.id, cluster_lane(removal.cluster), now)
-        show_card(session, removal.subject, caller.channel, now, live=False, owner=caller.person)
-        return removal
+        return stop_external(session, caller, external, now)
 
     def find(self, session: Session, team: str, reference: Reference) -> Run:
         """The run with that reference; NotFoundError lists the existing runs."""
@@ -296,33 +285,63 @@ class TrainingService:
         now: datetime,
         *,
         owner: str | None = None,
+        approved: Sequence[ExcessCost] = (),
     ) -> Submitted:
-        team_name, owner, run_id = caller.team or "", owner or caller.person, new_id()
-        asked = [AskedRun(name, each.team.cluster, each.spec) for each in options]
+        """Submits a run; CostlyRunError if it costs more than the caller may spend.
+
+        Costs in `approved` do not count.
+        """
+        team_name, run_id, asked = caller.team or "", new_id(), [each.spec for each in options]
         options = _each(options, lambda each: with_claim(each.spec, run_id))
         options = self._choosing.fitted(session, caller, options)
         there = present(session, team_name, name)
         self._refuse_taken(name, team_name, options[0].team, there)
-        number = there.newest + 1
-        known = reference(name, number)
+        new = Submitted(run_id, team_name, name, there.newest + 1, options[0].spec)
+        write = partial(self._write, session, caller, new, options, asked, now=now,
+                        owner=owner or caller.person)  # fmt: skip
+        costs = above_limits(caller, options, self._settings().training.prices.currency)
+        if set(costs) <= set(approved):
+            return write()
+        with savepoint(session):
+            # It has to be possible otherwise; the error takes back what is written here.
+            data = write().spec.data
+            wanted = [asked_again(spec, data) for spec in asked]
+            places = [dataclasses.replace(each, spec=spec).candidate
+                      for each, spec in zip(options, wanted, strict=True)]  # fmt: skip
+            raise CostlyRunError(CostlyRun(name, tuple(places), costs))
+
+    def _write(
+        self,
+        session: Session,
+        caller: Caller,
+        new: Submitted,
+        options: Sequence[Option],
+        asked: Sequence[RunSpec],
+        *,
+        now: datetime,
+        owner: str,
+    ) -> Submitted:
+        """Writes the rows of a new run; `asked` are its specs as they were requested."""
+        known = reference(new.name, new.number)
         options = tuple(
-            self._held(session, each, Reader(run_id, known, team_name, each.team, whole,
+            self._held(session, each, Reader(new.run_id, known, new.team, each.team,
+                                             AskedRun(new.name, each.team.cluster, spec),
                                              each.engine), options, now)
-            for each, whole in zip(options, asked, strict=True)
+            for each, spec in zip(options, asked, strict=True)
         )  # fmt: skip
         spec, team = options[0].spec, options[0].team
         places = tuple(each.candidate for each in options if each.name)
-        run = Submitted(run_id, team_name, name, number, spec, _warnings(options), places)
+        run = dataclasses.replace(new, spec=spec, warnings=_warnings(options), on=places)
         if spec.origin is not None:
-            use = RestoredClaim(run_id, run.reference, spec.origin.claim)
+            use = RestoredClaim(run.run_id, run.reference, spec.origin.claim)
             self._snapshots.restore(session, caller, spec.origin.snapshot_id, use, now)
         phase = RunPhase.AFTER if is_waiting(session, spec) else RunPhase.ASKED
         insert_run(session, row_of(run, caller, team, now) | {"person": owner, "phase": phase})
-        record(session, _actor(caller), "run.submit", (KIND, run_id), audited(run), at=now)
-        subject = Subject(caller.workspace_id, KIND, run_id)
+        record(session, _actor(caller), "run.submit", (KIND, run.run_id), audited(run), at=now)
+        subject = Subject(caller.workspace_id, KIND, run.run_id)
         if spec.cell is None or spec.cell.has_card:
             show_card(session, subject, caller.channel, now, live=True, owner=owner)
-        wake(session, KIND, run_id, cluster_lane(team.cluster), now)
+        wake(session, KIND, run.run_id, cluster_lane(team.cluster), now)
         return run
 
     def _held(
@@ -350,18 +369,6 @@ class TrainingService:
         """ConflictError if the name is in use; LimitError if the team has too many runs."""
         refuse_live(name, there, self._format_command)
         refuse_many(team_name, there, team.limits.live_runs, self._format_command)
-
-    def _stop(self, session: Session, actor: Actor, run: Run, why: str, now: datetime) -> Run:
-        if run.wanted != RunIntent.STOP:
-            run.wanted, run.stop_by, run.stop_at, run.stop_why = (
-                RunIntent.STOP, actor.person, now, why,
-            )  # fmt: skip
-            session.add(run)
-            facts = {"name": run.reference} | ({"why": why} if why else {})
-            record(session, actor, "run.stop", (KIND, run.id), facts, at=now)
-            refresh_cards(session, run.subject, live=True)
-        wake(session, KIND, run.id, cluster_lane(run.cluster), now)
-        return run
 
     def _team(self, caller: Caller) -> Team:
         return self._settings().teams[caller.team or ""]

@@ -150,3 +150,8 @@ def amounts_of(spec: RunSpec) -> str:
     cores = "1 core" if spec.cpu == "1" else f"{spec.cpu} cores"
     amounts = f"{gpus(spec.gpus)}{sort}, {cores} and {spec.memory_with_shm} memory{shm}"
     return f"{spec.nodes} nodes, each with {amounts}" if spec.nodes > 1 else amounts
+
+
+def money_an_hour(amount: Decimal, currency: str) -> str:
+    """A price by the hour, such as "24.00 USD an hour"."""
+    return f"{amount:,.2f} {currency} an hour"

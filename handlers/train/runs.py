@@ -42,6 +42,7 @@ from bot.training.logs.reads import LogRequest
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
+from bot.training.requests.wording import waiting_lines
 from bot.training.runs.card import people_of, run_card
 from bot.training.runs.replies import external_card, list_card, log_card, why_card
 from bot.training.series.service import series_of
@@ -193,7 +194,8 @@ def list_runs(ctx: Context) -> Reply:
     silent = ctx.training.runs.silent_clusters(name)
     card = list_card(name, runs, ctx.training.runs.external_workloads(name), ctx.now, age, silent)
     older = (plain(f"{runs.left_out} older live runs are not shown."),) if runs.left_out else ()
-    return Reply(older, card)
+    waiting = waiting_lines(ctx.training.requests.waiting(ctx.session, name))
+    return Reply((*waiting, *older), card)
 
 
 @train.verb(

@@ -1,4 +1,4 @@
-"""Starts a run: submits it, or offers it together with the caches that it lacks."""
+"""Starts a run: submits it, offers it with the caches that it lacks, or requests its cost."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,8 @@ from bot.slack.card import Reply
 from bot.slack.grammar.parameters import LONGEST_NAME, short_name
 from bot.slack.markup import Markup, code, join
 from bot.training.offers.replies import offered
+from bot.training.placing.limits import CostlyRun, CostlyRunError
+from bot.training.requests.wording import receipt as request_receipt
 from bot.training.runs.replies import receipt
 from bot.training.submission.new_run import Submitted, UncachedRunError
 from bot.training.tables import Run
@@ -29,15 +31,27 @@ def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
 
 
 def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Reply:
-    """The answer to a submission; if only caches are missing, their cost."""
+    """The answer to a submission.
+
+    If only caches are missing, it is their cost; if only an approval of its own cost is missing,
+    that is requested.
+    """
     try:
         submitted = submit()
     except UncachedRunError as lacking:
         return offered(
             ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.format_command
         )
+    except CostlyRunError as costly:
+        return _requested(ctx, caller, costly.asked)
     said = receipt(submitted, ctx.format_command(f"train stop {submitted.name}"))
     return Reply((*shortened(ctx, submitted.name), *said))
+
+
+def _requested(ctx: Context, caller: Caller, asked: CostlyRun) -> Reply:
+    requests = ctx.training.requests
+    row, approval = requests.ask(ctx.session, caller, asked, ctx.now)
+    return request_receipt(row, approval, requests.deciders(ctx.session, approval))
 
 
 def shortened(ctx: Context, name: str) -> tuple[Markup, ...]:

@@ -23,6 +23,7 @@ from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.teams.tables import ChangePhase, SlackTeam, TeamChange
+from bot.training.requests.tables import RunRequest
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
@@ -256,10 +257,13 @@ def _rows(session: Session) -> dict[str, str]:
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
+    cost = {"template": "burst", "cluster": "lab", "queue": "team-a", "hourly": "36", "limit": "20",
+            "currency": "USD"}  # fmt: skip
+    request = _row(RunRequest, name="costly", places=[], costs=[cost])
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
     upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step, upload])  # fmt: skip
+                     watch, wait, step, upload, request])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -276,6 +280,7 @@ def _rows(session: Session) -> dict[str, str]:
         "quota.step": step.id,
         "quota.unstep": step.id,
         "gpu.unwait": wait.id,
+        "train.withdraw": request.id,
         "train.unwatch": wide.id,
     }
 

@@ -151,6 +151,7 @@ TABLE = {
     "[train.keep]": "o.la.... ..DE",
     "[train.requeue]": "o.la.... ..D.",
     "[train.cache]": "o....... ..D.",
+    "[train.withdraw]": "o.la.... ..D.",
     "[dataset.page]": "omla.... ..D.",
     "[dataset.cache]": "omla.... ..D.",
     "[dataset.version]": "omla.... ..D.",

@@ -7,9 +7,19 @@ import pytest
 from sqlmodel import col, select
 
 from bot.slack.text import as_text
+from bot.training.requests.tables import RunRequest
 from bot.training.tables import Run
 from bot.training.templates.candidates import candidates_of
-from tests.handlers.command_client import ALICE, BOB, ERIN, TEAM_A, TEAM_B, CommandClient, opened
+from tests.handlers.command_client import (
+    ALICE,
+    BOB,
+    CAROL,
+    ERIN,
+    TEAM_A,
+    TEAM_B,
+    CommandClient,
+    opened,
+)
 from tests.handlers.filled_forms import foreseen, sent, used
 from tests.handlers.filled_forms import opened as form_of
 from tests.playground.cluster.served import Served
@@ -73,16 +83,43 @@ def test_the_answer_says_where_a_run_waits(client: CommandClient) -> None:
     assert places == [("dgx", "team-a"), ("night", "team-a")]
 
 
-def test_costs_above_a_limit_need_a_lead(client: CommandClient) -> None:
+def test_costs_above_a_limit_need_approval(client: CommandClient) -> None:
     costly = SUBMIT.replace("--gpus 2", "--gpus 4") + " --on night"
-    assert client.says(ALICE, TEAM_A, costly).splitlines() == [
-        (
-            "On template night, this run costs 6.00 USD an hour; above 5.00 USD an hour,"
-            " only leads and admins can submit a run to it."
-        ),
-        "Ask a lead of the team to submit it, request fewer GPUs, or leave the template out.",
-    ]
-    assert client.says(ERIN, TEAM_A, costly).startswith("Submitted run `wide`")
+    said = client.says(ALICE, TEAM_A, costly).splitlines()
+    assert said[0] == (
+        "On template night, this run costs 6.00 USD an hour; its limit is 5.00 USD an hour."
+    )
+    assert said[1].startswith("Requested an approval to submit `wide` for team-a. @U0CAROL or")
+    listed = client.says(ALICE, TEAM_A, "/train list").splitlines()
+    assert listed[0].startswith(
+        "Waits for an approval of its cost: `wide`, 6.00 USD an hour on night, requested "
+    )
+    pending = client.says(CAROL, TEAM_A, "/approval list")
+    assert "team-a: run wide, 6.00 USD an hour on night, requested by @U0ALICE" in pending
+    said = client.says(ALICE, TEAM_A, costly.replace("4", "6")).splitlines()
+    assert said[0] == "@U0ALICE already requested to submit wide; it waits for an approval."
+    assert client.says(ERIN, TEAM_A, costly.replace("4", "8")).startswith("Submitted run `wide`")
+
+
+def test_a_requester_withdraws_by_a_click(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, SUBMIT.replace("--gpus 2", "--gpus 4") + " --on night")
+    (row,) = client.application.database.read(lambda s: s.exec(select(RunRequest)).all())
+    clicked = client.clicks(ALICE, TEAM_A, "train.withdraw", row.id)
+    assert clicked == "Withdrawn. Nothing was submitted."
+    again = client.clicks(ALICE, TEAM_A, "train.withdraw", "none")
+    assert again == "This request no longer exists.\nSubmit the run again."
+    assert client.says(ALICE, TEAM_A, "/train list").startswith("Runs of team-a")
+
+
+def test_the_form_says_that_it_needs_approval(client: CommandClient) -> None:
+    form = form_of(client, "/train submit -- python train.py")
+    changed = {"name": "wide", "image": IMAGE, "gpus": "4", "templates": "night"}
+    reply = used(client, form, "form-change", fields=changed)
+    assert reply.form is not None
+    assert (
+        "On template night, this run costs 6.00 USD an hour; above 5.00 USD an hour, it waits for"
+        " an approval." in foreseen(reply.form)
+    )
 
 
 @pytest.mark.parametrize("wrong", ["dgx;night", "DGX", "dgx,", ","])

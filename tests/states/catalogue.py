@@ -12,6 +12,7 @@ from tests.states import (
     gpus,
     home,
     quotas,
+    requests,
     runs,
     snapshots,
     sweeps,
@@ -26,6 +27,7 @@ APPROVED = Path(__file__).parent / "approved"
 AREAS: Mapping[str, Callable[[CommandClient], Iterable[State]]] = {
     "runs": lambda _: runs.states(),
     "sweeps": lambda _: sweeps.states(),
+    "requests": lambda _: requests.states(),
     "quotas": lambda _: quotas.states(),
     "teams": lambda _: teams.states(),
     "datasets": lambda _: datasets.states(),

@@ -15,6 +15,7 @@ PAGE = ROOT / "docs" / "states.md"
 TITLES = {
     "runs": "Runs, sessions and logs",
     "sweeps": "Sweeps",
+    "requests": "Runs above a cost limit and their approval",
     "quotas": "Quota overrides and their approval",
     "teams": "Teams: created and removed",
     "datasets": "Datasets: versions, caches, pushes",

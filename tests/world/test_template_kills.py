@@ -8,12 +8,14 @@ from playground.ledger import Fault
 from playground.world import Options
 from tests.world.telling import before_and_after, ends_same
 
-# The second Job waits on the first template, and the third is the same run on the second one.
+# The second Job waits on the first template, and the third is the same run on the second one. The
+# sixth is that of the run whose cost was approved.
 KILLS: dict[str, dict[tuple[str, int], Fault]] = {
     "undisturbed": {},
     "creation": before_and_after([("create jobs", 2)]),
     "deletion": before_and_after([("delete jobs", 1)]),
     "creation elsewhere": before_and_after([("create jobs", 3)]),
+    "approval": before_and_after([("create jobs", 6)]),
 }
 
 

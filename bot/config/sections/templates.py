@@ -52,8 +52,9 @@ class Template(Section):
     """The price of one GPU-hour, instead of `training.prices.per_gpu_hour`."""
 
     leads_above: Annotated[Decimal, Field(ge=0)] | None = None
-    """The cost per hour above which only leads and admins can submit a run to it. An unknown cost
-    is above it. Without it, there is no limit."""
+    """The cost per hour above which only leads and admins can submit a run to it; those of other
+    people wait for an approval by `approvals.run_cost`. An unknown cost is above it. Without it,
+    there is no limit."""
 
     after: Duration = timedelta(minutes=30)
     """How long a run waits here to be admitted before it moves on to the next template that it

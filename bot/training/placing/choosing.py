@@ -10,8 +10,8 @@ import msgspec
 from sqlmodel import Session
 
 from bot.config import Prices, Settings, Team, Template
-from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError, UserError
-from bot.people.access import Caller, Right, bound
+from bot.errors import ConflictError, NotFoundError, UsageError, UserError
+from bot.people.access import Caller, bound
 from bot.quotas import Engine
 from bot.training.kinds import gpus_of
 from bot.training.placing.fitting import SpecFitting
@@ -21,6 +21,7 @@ from bot.training.submission.building import Submission
 from bot.training.submission.outlook import hourly_price, start_of
 from bot.training.tables import Run
 from bot.training.templates.candidates import Candidate, candidates_of
+from bot.training.wording import money_an_hour
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Option:
     """A place where a new run may wait: its team there, and its spec.
 
     `template` is the compute template, with its `name`; None for a cluster of the team. `after` is
-    how long the run waits there before it moves on. `engine` and `price` are known once it is
-    fitted.
+    how long the run waits there before it moves on. `engine`, and for a template `cost` of an hour
+    and `price` in words, are known once it is fitted.
     """
 
     team: Team
@@ -39,6 +40,7 @@ class Option:
     after: timedelta = timedelta(0)
     is_after_typed: bool = False
     engine: Engine | None = None
+    cost: Decimal | None = None
     price: str = ""
 
     @property
@@ -107,11 +109,13 @@ class Choosing:
 
     def again(self, caller: Caller, run: Run, only: int | None = None) -> tuple[Option, ...]:
         """The places of an earlier run, with its specs there; `only` chooses one of them."""
+        kept = candidates_of(run)
+        return self.kept(caller, kept if only is None else kept[only : only + 1])
+
+    def kept(self, caller: Caller, kept: Sequence[Candidate]) -> tuple[Option, ...]:
+        """Places that were chosen before, by the templates of today."""
         team_name = caller.team or ""
         team = self.settings().teams[team_name]
-        kept = candidates_of(run)
-        if only is not None:
-            kept = kept[only : only + 1]
         there = usable(self.settings(), team_name)
         chosen = _named([each.template for each in kept], there, team_name)
         return tuple(
@@ -134,17 +138,16 @@ class Choosing:
         for option in options:
             with naming(option, options):
                 spec, engine = self.fitting.fitted(session, caller, option.team, option.spec)
-            found.append(self._priced(caller, replace(option, spec=spec, engine=engine)))
+            found.append(self._priced(replace(option, spec=spec, engine=engine)))
         return tuple(found)
 
-    def _priced(self, caller: Caller, option: Option) -> Option:
-        """The place with its price; NotAllowedError if it costs more than the person may spend."""
+    def _priced(self, option: Option) -> Option:
         if option.template is None:
             return option
         prices = self.settings().training.prices
         cost = cost_of(option, prices)
-        _refuse_costly(caller, option, cost, prices.currency)
-        return option if cost is None else replace(option, price=f"{_money(cost, prices.currency)}")
+        price = "" if cost is None else money_an_hour(cost, prices.currency)
+        return replace(option, cost=cost, price=price)
 
 
 def cost_of(option: Option, prices: Prices) -> Decimal | None:
@@ -247,23 +250,3 @@ def _refuse_new_volumes(options: Sequence[Option]) -> None:
             f"Mount a PVC that exists under the same name in each: `--pvc NAME:{made.path}`. Or"
             f" name templates of one cluster: `--on {options[0].name}`.",
         )
-
-
-def _refuse_costly(caller: Caller, option: Option, cost: Decimal | None, currency: str) -> None:
-    most = option.template.leads_above if option.template else None
-    if most is None or caller.may(Right.RUN_SUBMIT_COSTLY):
-        return
-    if cost is None:
-        what = f"What this run costs on template {option.name} is unknown"
-    elif cost > most:
-        what = f"On template {option.name}, this run costs {_money(cost, currency)}"
-    else:
-        return
-    raise NotAllowedError(
-        f"{what}; above {_money(most, currency)}, only leads and admins can submit a run to it.",
-        "Ask a lead of the team to submit it, request fewer GPUs, or leave the template out.",
-    )
-
-
-def _money(amount: Decimal, currency: str) -> str:
-    return f"{amount:,.2f} {currency} an hour"

@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from bot.audit import Actor, record
 from bot.config import Settings
+from bot.database.prepared import savepoint
 from bot.errors import UserError
 from bot.people.access import Access, Caller, Right, UnknownPersonError
 from bot.reconcile.due import wake
@@ -73,7 +74,7 @@ class SweepRecorder:
     ) -> None:
         """Submits a run; if it is refused, what was written for it until then is taken back."""
         try:
-            with session.begin_nested():
+            with savepoint(session):
                 self.runs.begin(session, caller, wanted, now)
         except UserError as error:
             _stop(session, sweep, f"{wanted.name} was refused: {error.message}", error.hint, now)

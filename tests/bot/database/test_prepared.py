@@ -10,7 +10,7 @@ from sqlmodel import col
 from bot.audit import AuditLine
 from bot.database.columns import moment_of
 from bot.database.database import Database, Session
-from bot.database.prepared import Prepared
+from bot.database.prepared import Prepared, savepoint
 from bot.errors import DatabaseError
 from bot.reconcile.due import Due
 from tests.databases import create_tables
@@ -144,3 +144,22 @@ def test_a_connection_lost_in_one_is_said(postgres_url: str) -> None:
     database.transaction(lambda session: WRITE(session, LINE))
     assert len(lines(database)) == 1
     database.close()
+
+
+def test_a_savepoint_takes_back_prepared_statements(database: Database) -> None:
+    def fail(session: Session) -> None:
+        with savepoint(session):
+            WRITE(session, LINE | {"subject_id": "outer"})
+            with savepoint(session):
+                WRITE(session, LINE | {"subject_id": "inner"})
+                raise DatabaseError("It does not fit.")
+
+    def work(session: Session) -> None:
+        WRITE(session, LINE)
+        with pytest.raises(DatabaseError):
+            fail(session)
+        with savepoint(session):
+            WRITE(session, LINE | {"subject_id": "last"})
+
+    database.transaction(work)
+    assert [each.subject_id for each in lines(database)] == ["one", "last"]
