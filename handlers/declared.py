@@ -15,6 +15,7 @@ from handlers.qm import leftovers, state
 from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
 from handlers.train import (
+    flows,
     offers,
     records,
     runs,
@@ -37,6 +38,7 @@ train = Command(
         templates.train,
         offers.train,
         sweeps.train,
+        flows.train,
     ),
     translate=translated,
 )

@@ -20,6 +20,7 @@ from bot.snapshots.tables import (
     Snapshot,
     SnapshotSchedule,
 )
+from bot.training.saved_flows.tables import FLOW, Flow
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import FOLLOW, SWEEP, LogFollow, Run
 from bot.training.tables import KIND as RUN
@@ -28,6 +29,7 @@ from bot.volumes.growths.tables import GROWTH, Growth
 from bot.volumes.repairs.tables import REPAIR, Repair
 from handlers.dataset.catalogue import DatasetReference
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
+from handlers.train.flows import FlowName
 
 Row = TypeVar("Row")
 
@@ -51,6 +53,10 @@ def _followed(session: Session, follow: LogFollow) -> ThreadObject | None:
 
 def _sweep(_session: Session, sweep: Sweep) -> ThreadObject:
     return ThreadObject("train", sweep.team, ((RunReference, sweep.name),))
+
+
+def _flow(_session: Session, flow: Flow) -> ThreadObject:
+    return ThreadObject("train", flow.team, ((FlowName, flow.name),))
 
 
 def _version(_session: Session, version: Version) -> ThreadObject:
@@ -84,6 +90,7 @@ OBJECTS: Mapping[str, FindObject] = {
     RUN: _by_id(Run, _run),
     FOLLOW: _by_id(LogFollow, _followed),
     SWEEP: _by_id(Sweep, _sweep),
+    FLOW: _by_id(Flow, _flow),
     VERSION: _by_id(Version, _version),
     CACHE: _by_id(Cache, _cached),
     PUSH: _by_id(Push, _pushed),

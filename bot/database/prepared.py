@@ -1,6 +1,7 @@
 """Prepared statements: compiled once, and run with different values."""
 
-from collections.abc import Callable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -32,6 +33,16 @@ def session_on(connection: Connection) -> Session:
 def connection_of(session: Session) -> Connection:
     """The connection on which a session's transaction runs."""
     return session.info.get(_CONNECTION) or session.connection()
+
+
+@contextmanager
+def savepoint(session: Session) -> Iterator[None]:
+    """Takes back what is written within it if an error leaves it, also by prepared statements."""
+    with session.begin_nested():
+        # A session begins its savepoint only once it is asked for the connection, and prepared
+        # statements do not ask.
+        session.connection()
+        yield
 
 
 class Prepared:

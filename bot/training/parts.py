@@ -26,6 +26,10 @@ from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.personal import PersonalRunService
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
+from bot.training.saved_flows.card import FlowRenderer
+from bot.training.saved_flows.controller import FlowController
+from bot.training.saved_flows.record import FlowRecorder
+from bot.training.saved_flows.service import FlowService
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
@@ -60,6 +64,7 @@ class TrainingArea(Area):
         self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)
         self.offers = OfferService(self.runs, caches, format_command)
         self.sweeps = SweepService(settings, self.runs, format_command)
+        self.saved_flows = FlowService(settings, self.runs, self.sweeps, format_command)
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
@@ -67,11 +72,13 @@ class TrainingArea(Area):
         of_runs = RunCollaborators(self._engines.of, self.scaling.again, self._snapshots)
         logs = LogReads(on.database, on.clusters)
         submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
+        starting = FlowRecorder(on.access, self.saved_flows.starter, on.format_command)
         return (
             RunController(on.reconciling, of_runs),
             RemovalController(on.reconciling),
             LogFollowController(on.database, on.clock, on.access, logs),
             SweepController(on.reconciling, submitting),
+            FlowController(on.reconciling, starting),
         )
 
     @override
@@ -81,6 +88,7 @@ class TrainingArea(Area):
             RemovalRenderer(),
             LogFollowRenderer(self.on.format_command),
             SweepRenderer(self.on.clock, self.on.format_command),
+            FlowRenderer(self.on.format_command),
         )
 
     @override

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from decimal import Decimal
 from math import inf
 
 from msgspec.structs import replace
@@ -99,6 +100,12 @@ class TrainingService:
             warnings=_warnings(options),
             on=tuple(each.candidate for each in options if each.name),
         )
+
+    def hourly_cost(self, caller: Caller, run: Run) -> Decimal | None:
+        """What an hour of such a run costs now, where it would wait first; None if unknown."""
+        option = self._asked_again(caller, run, None)[0]
+        option = dataclasses.replace(option, engine=self._engines(option.team.cluster))
+        return cost_of(option, self._settings().training.prices)
 
     def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
         """The run that a submission asks for, not submitted yet; UserError if it is not valid."""

@@ -39,6 +39,8 @@ WITHOUT_EFFECT = {
     "/pvc delete team-a-data",
     "[dataset.page]",
     "/train stop grid",
+    "/train flow list",
+    "/train flow show nightly",
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
@@ -61,6 +63,7 @@ SAID_AGAIN = OWN | {
     "/dataset cache retina@v1 --yes",
     '/snapshot schedule lane-data "0 2 * * *" --max 14',
     "/gpu digest set --at 09:00",
+    '/train flow schedule nightly --cron "0 2 * * *"',
 }
 
 

@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tests.handlers.command_client import CommandClient
-from tests.states import datasets, forms, gpus, home, quotas, runs, snapshots, sweeps, volumes
+from tests.states import (
+    datasets,
+    flows,
+    forms,
+    gpus,
+    home,
+    quotas,
+    runs,
+    snapshots,
+    sweeps,
+    volumes,
+)
 from tests.states.ground import shown
 from tests.states.reading import drawn, text_of
 from tests.states.state import Shown, State
@@ -15,6 +26,7 @@ APPROVED = Path(__file__).parent / "approved"
 AREAS: Mapping[str, Callable[[CommandClient], Iterable[State]]] = {
     "runs": lambda _: runs.states(),
     "sweeps": lambda _: sweeps.states(),
+    "flows": lambda _: flows.states(),
     "quotas": lambda _: quotas.states(),
     "datasets": lambda _: datasets.states(),
     "snapshots": lambda _: snapshots.states(),

@@ -15,6 +15,7 @@ PAGE = ROOT / "docs" / "states.md"
 TITLES = {
     "runs": "Runs, sessions and logs",
     "sweeps": "Sweeps",
+    "flows": "Saved flows",
     "quotas": "Quota overrides and their approval",
     "datasets": "Datasets: versions, caches, pushes",
     "snapshots": "Snapshots, restores, schedules, reverts",

@@ -15,6 +15,7 @@ from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
 from bot.quotas.service import QuotaService
 from bot.reconcile import due
+from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.reconcile.wakeups import Wakeup
 from bot.slack.card import Card, Reply
@@ -30,6 +31,9 @@ from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
+from bot.training.saved_flows.controller import FlowController
+from bot.training.saved_flows.record import FlowRecorder
+from bot.training.saved_flows.service import FlowService
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
@@ -98,6 +102,7 @@ class Rig(Ground):
         )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.sweeps = SweepService(self.settings, self.service, self.words)
+        self.saved_flows = FlowService(self.settings, self.service, self.sweeps, self.words)
         self.reads = TrainingReads(database, self.clusters)
         self.follows = FollowService(self.words)
         self.watch_handler = RunWatchHandler(self.clusters)
@@ -115,7 +120,10 @@ class Rig(Ground):
         follows = LogFollowController(self.database, self.clock, self.access, logs)
         submitting = SweepRecorder(self.settings, self.access, self.service, self.words)
         sweeps = SweepController(context, submitting)
-        self.loop = Loop(self.database, self.clock, [self.controller, removals, follows, sweeps])
+        starting = FlowRecorder(self.access, self.saved_flows.starter, self.words)
+        flows = FlowController(context, starting)
+        controllers: list[Controller] = [self.controller, removals, follows, sweeps, flows]
+        self.loop = Loop(self.database, self.clock, controllers)
 
     @override
     def look(self) -> None:
