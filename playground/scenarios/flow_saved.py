@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from playground.story.steps import submits
+from playground.story.person import Card, Person
+from playground.story.steps import ends_well, is_admitted, submits
 from playground.story.story import Story
 
 PREPARES = "--image ghcr.io/acme/prep:1.0 -- python prepare.py"
@@ -20,19 +21,25 @@ async def play(story: Story) -> None:
     await alice.is_told("Saved flow nightly of 2 runs for team-a.", "train starts after prep.")
     await alice.types("#team-a", "/train flow run nightly")
     await alice.is_told("Run prep of the flow was refused", "No run was submitted.")
-    await prep.shows("Succeeded")
-    await train.shows("Succeeded")
+    await _begins(story, alice, prep, train)
+    await ends_well(alice, "#team-a", train, "train")
     await erin.types("#team-a", "/train flow run nightly")
     await erin.is_told("Started flow nightly for team-a: prep#2 and train#2.")
-    again = await story.card("#team-a", "train#2")
-    await again.shows("Succeeded")
+    again = await _is_started(story, erin, "#2")
+    await ends_well(erin, "#team-a", again, "train#2")
     await alice.types("#team-a", '/train flow schedule nightly --cron "0 * * * *"')
     await alice.is_told("Flow nightly starts at", "Its runs are yours.")
     card = await story.card("#team-a", "Flow nightly")
     await card.shows("Scheduled")
-    story.trains("ghcr.io/acme/lane", seconds_per_epoch=5000)
+    await _is_skipped(story, alice, card)
+
+
+async def _is_skipped(story: Story, alice: Person, card: Card) -> None:
+    """The runs of one hour take longer than an hour; then the schedule is stopped."""
+    story.trains("ghcr.io/acme/lane", seconds_per_epoch=20_000)
     await story.pass_time(timedelta(hours=1))
     await card.shows("prep#3, train#3")
+    train = await _is_started(story, alice, "#3")
     await story.pass_time(timedelta(hours=1))
     await card.shows("train#3 of the last start has not ended.")
     await story.reply(card, "Flow nightly was not started at", "train#3 of the last start")
@@ -41,4 +48,20 @@ async def play(story: Story) -> None:
     await card.shows("Saved")
     await alice.types("#team-a", "/train stop train")
     await alice.is_told("Stopping train#3.")
-    await (await story.card("#team-a", "train#3")).shows("Stopped")
+    await train.shows("Stopped after")
+    await alice.is_mentioned("#team-a", "train#3 was stopped by", thread=train)
+
+
+async def _is_started(story: Story, owner: Person, number: str) -> Card:
+    """Both runs of a start have cards; the first succeeds, and the second runs."""
+    prep = await story.card("#team-a", f"prep{number}")
+    train = await story.card("#team-a", f"train{number}")
+    await _begins(story, owner, prep, train, number)
+    return train
+
+
+async def _begins(story: Story, owner: Person, prep: Card, train: Card, number: str = "") -> None:
+    await is_admitted(story, prep)
+    await ends_well(owner, "#team-a", prep, f"prep{number}")
+    await story.reply(train, f"prep{number} has succeeded, so it starts now.")
+    await is_admitted(story, train)
