@@ -64,7 +64,9 @@ class TrainingArea(Area):
         self.scaling = ScalingService(on.access, self.runs, engines.get, format_command)
         self.offers = OfferService(self.runs, caches, format_command)
         self.sweeps = SweepService(settings, self.runs, format_command)
-        self.saved_flows = FlowService(settings, self.runs, self.sweeps, format_command)
+        self.saved_flows = FlowService(
+            settings, self.runs, self.sweeps, on.installation, format_command
+        )
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from decimal import Decimal
 from math import inf
 
 from msgspec.structs import replace
@@ -101,11 +100,10 @@ class TrainingService:
             on=tuple(each.candidate for each in options if each.name),
         )
 
-    def hourly_cost(self, caller: Caller, run: Run) -> Decimal | None:
-        """What an hour of such a run costs now, where it would wait first; None if unknown."""
-        option = self._asked_again(caller, run, None)[0]
-        option = dataclasses.replace(option, engine=self._engines(option.team.cluster))
-        return cost_of(option, self._settings().training.prices)
+    def planned(self, session: Session, caller: Caller, run: Run) -> Option:
+        """Where such a run would wait first, and its spec there; UserError if that is nowhere."""
+        (option, *_), _ = self._again(session, caller, run)
+        return dataclasses.replace(option, engine=self._engines(option.team.cluster))
 
     def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
         """The run that a submission asks for, not submitted yet; UserError if it is not valid."""

@@ -17,7 +17,7 @@ from handlers.snapshot.schedules import Cron
 
 train = Part("train")
 
-_OPTIONS = {"run": "save", "suffix": "run", "cron": "schedule", "zone": "schedule"}
+_OPTIONS = {"run": "save", "suffix": "run", "cron": "schedule", "zone": "schedule", "argo": "show"}
 _READING = frozenset({"list", "show"})
 
 
@@ -45,6 +45,7 @@ class FlowAsked:
     suffix: str | None
     cron: str | None
     zone: str | None
+    argo: bool
 
 
 @train.verb(
@@ -58,6 +59,7 @@ class FlowAsked:
         "flow list",
         "flow save nightly lane",
         "flow show nightly",
+        "flow show nightly --argo",
         "flow run nightly",
         "flow run nightly --suffix lr2",
         'flow schedule nightly --cron "0 2 * * *" --zone Europe/Berlin',
@@ -77,6 +79,7 @@ class FlowAsked:
 @train.option("--suffix", Suffix(), help="run: what stands behind the names of its runs")
 @train.option("--cron", Cron(), help="schedule: when it starts, in quotes")
 @train.option("--zone", ZoneName(), help="schedule: time zone (default: the team's)")
+@train.option("--argo", flag=True, help="show: as a Workflow of Argo, in YAML")
 def flow(ctx: Context, asked: FlowAsked) -> Reply:
     """Lists, saves, shows, starts, schedules or deletes a flow of the team."""
     team = ctx.team()[0]
@@ -106,8 +109,10 @@ def _save(ctx: Context, asked: FlowAsked) -> Reply:
 
 
 def _show(ctx: Context, found: Flow, asked: FlowAsked) -> Reply:
-    del asked
-    costs = ctx.training.saved_flows.costs(ctx.caller, found)
+    if asked.argo:
+        text = ctx.training.saved_flows.argo(ctx.session, ctx.caller, found)
+        return answers.argo(found, text)
+    costs = ctx.training.saved_flows.costs(ctx.session, ctx.caller, found)
     return Reply(card=flow_card(ctx.session, found, ctx.format_command, costs))
 
 
@@ -165,7 +170,7 @@ def _needed(ctx: Context, asked: FlowAsked) -> str:
 def _refuse_misplaced(ctx: Context, asked: FlowAsked) -> None:
     """UsageError for an option of another action."""
     for option, action in _OPTIONS.items():
-        if getattr(asked, option) is not None and asked.what != action:
+        if getattr(asked, option) not in {None, False} and asked.what != action:
             spelled = "A run" if option == "run" else f"`--{option}`"
             usage = ctx.format_command("train help flow")
             raise UsageError(

@@ -41,6 +41,7 @@ WITHOUT_EFFECT = {
     "/train stop grid",
     "/train flow list",
     "/train flow show nightly",
+    "/train flow show nightly --argo",
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",

@@ -62,6 +62,7 @@ TABLE = {
     "/train flow list": "omla.... ..D.",
     "/train flow save more old": "omla.... ..D.",
     "/train flow show nightly": "omla.... ..D.",
+    "/train flow show nightly --argo": "omla.... ..D.",
     "/train flow run nightly": "omla.... ..D.",
     '/train flow schedule nightly --cron "0 2 * * *"': "omla.... ..D.",
     "/train flow unschedule weekly": "omla.... ..D.",

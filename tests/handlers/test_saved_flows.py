@@ -240,3 +240,17 @@ def test_the_audit_names_what_was_started(client: CommandClient) -> None:
         ("flow.start", MIA, {"name": "nightly", "runs": "prep#2 train#2 eval#2"}),
     ]
     work(client)
+
+
+def test_a_flow_is_written_for_argo(client: CommandClient) -> None:
+    submits_flow(client)
+    client.says(ALICE, TEAM_A, SAVE)
+    said = client.says(MIA, TEAM_A, "/train flow show nightly --argo").splitlines()
+    assert said[:3] == [
+        "Argo Workflow of nightly",
+        (
+            "Argo creates the objects of the runs, which wait in their queue as usual. Cards,"
+            " limits of the team, and holds on caches are not part of it."
+        ),
+        "# Flow nightly of team-a, written by Quartermaster for Argo Workflows 3.6 or newer.",
+    ]

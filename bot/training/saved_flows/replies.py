@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.slack.card import Card, Reply, Table
+from bot.slack.card import AsFile, Card, Reply, Table
 from bot.slack.markup import FormatCommand, Markup, code, join, plain, when
 from bot.training.saved_flows.starting import StartedFlow
 from bot.training.saved_flows.steps import FlowStep, steps_of
@@ -85,6 +85,17 @@ def flows(team: str, rows: Sequence[Flow], format_command: FormatCommand) -> Rep
                           " for, and all that waits for it: "), save)  # fmt: skip
         return Reply(card=Card(f"Flows of {team}", lines=(line,)))
     return Reply(card=Card(f"Flows of {team}", table=Table(_HEADER, tuple(map(_cells, rows)))))
+
+
+def argo(flow: Flow, text: str) -> Reply:
+    """The flow as YAML for Argo Workflows, as a file if it is long."""
+    line = plain(
+        "Argo creates the objects of the runs, which wait in their queue as usual. Cards, limits of"
+        " the team, and holds on caches are not part of it."
+    )
+    card = Card(f"Argo Workflow of {flow.name}", lines=(line,), document=text,
+                as_file=AsFile(f"{flow.name}.yaml"))  # fmt: skip
+    return Reply(card=card)
 
 
 def counted(steps: Sequence[FlowStep]) -> str:

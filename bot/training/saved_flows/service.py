@@ -17,10 +17,15 @@ from bot.schedule import upcoming
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.training.kinds import gpus_of
+from bot.training.placing.choosing import cost_of
+from bot.training.queueing import queue_for
+from bot.training.saved_flows.argo import ArgoStep, argo_text
+from bot.training.saved_flows.objects import objects_of
 from bot.training.saved_flows.starting import FlowStarter, StartedFlow, as_run
-from bot.training.saved_flows.steps import steps_from, steps_of
+from bot.training.saved_flows.steps import claims_of, steps_from, steps_of, with_claims
 from bot.training.saved_flows.tables import FLOW, Flow, FlowPhase
 from bot.training.service import TrainingService
+from bot.training.spec import to_row
 from bot.training.sweeps.service import SweepService
 from bot.training.tables import Run
 
@@ -43,7 +48,8 @@ class FlowCosts:
 class FlowService:
     """The operations that handlers call; each writes in the transaction of the caller.
 
-    `runs` and `sweeps` submit runs. `format_command` formats a command.
+    `runs` and `sweeps` submit runs. `installation` is in the labels of their objects.
+    `format_command` formats a command.
     """
 
     def __init__(
@@ -51,9 +57,11 @@ class FlowService:
         settings: Callable[[], Settings],
         runs: TrainingService,
         sweeps: SweepService,
+        installation: str,
         format_command: FormatCommand,
     ) -> None:
         self._settings = settings
+        self._installation = installation
         self._runs = runs
         self.starter = FlowStarter(runs, sweeps)
         self._format_command = format_command
@@ -150,14 +158,15 @@ class FlowService:
         self._note(session, caller, "flow.unschedule", flow, {"cron": cron}, now)
         return cron
 
-    def costs(self, caller: Caller, flow: Flow) -> FlowCosts:
+    def costs(self, session: Session, caller: Caller, flow: Flow) -> FlowCosts:
         """What the flow costs by today's prices, as far as these are known."""
         steps = steps_of(flow.steps)
         hourly: dict[str, Decimal | None] = {}
         for each in steps:
             try:
                 run = as_run(caller, each, "", {}, flow.asked_at)
-                hourly[each.name] = self._runs.hourly_cost(caller, run)
+                planned = self._runs.planned(session, caller, run)
+                hourly[each.name] = cost_of(planned, self._settings().training.prices)
             except UserError:
                 # A template or a cluster that the team no longer has.
                 hourly[each.name] = None
@@ -169,6 +178,33 @@ class FlowService:
                 return FlowCosts(hourly, None, self._settings().training.prices.currency)
             most += price * seconds / _HOUR
         return FlowCosts(hourly, most, self._settings().training.prices.currency)
+
+    def argo(self, session: Session, caller: Caller, flow: Flow) -> str:
+        """The flow as a Workflow of Argo, in YAML; ConflictError if it cannot be one."""
+        claims: dict[str, str] = {}
+        steps, places = list[ArgoStep](), set[tuple[str, str]]()
+        for number, step in enumerate(steps_of(flow.steps)):
+            run = as_run(caller, with_claims(step, claims), "", {}, flow.asked_at)
+            planned = self._runs.planned(session, caller, run)
+            team, engine = planned.team, planned.engine
+            if engine is None:
+                raise ConflictError(f"Cluster {team.cluster} does not respond.", "Try again later.")
+            places.add((team.cluster, team.namespace))
+            # Letters and digits only, so that it is valid in names and found again in texts.
+            run.id = run.job_name = f"qmflow{number}x{run.id[-10:]}"
+            run.namespace, run.queue = team.namespace, queue_for(planned.spec, team)
+            run.spec = to_row(planned.spec)
+            claims |= claims_of(step, run.job_name, planned.spec)
+            made = objects_of(run, engine, self._installation)
+            steps.append(ArgoStep(step, run.job_name, made))
+        if len(places) > 1:
+            clusters = ", ".join(sorted(cluster for cluster, _ in places))
+            raise ConflictError(
+                f"The runs of flow {flow.name} are on several clusters: {clusters}.",
+                "A Workflow runs in one: submit all of its runs there, and save them.",
+            )
+        ((_, namespace),) = places
+        return argo_text(flow, namespace, steps)
 
     def _named(self, session: Session, team: str, name: str) -> Flow | None:
         own = select(Flow).where(col(Flow.team) == team, col(Flow.name) == name)

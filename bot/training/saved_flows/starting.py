@@ -53,7 +53,8 @@ class FlowStarter:
             with _naming(run.name):
                 self.sweeps.refuse_name(session, run.team, run.name)
                 made[step.name] = self.runs.resubmit(session, caller, run, now)
-            claims |= claims_of(step, made[step.name])
+            new = made[step.name]
+            claims |= claims_of(step, new.root_name, new.spec)
         flow.last_runs, flow.last_at = [each.run_id for each in made.values()], now
         flow.skipped, flow.reason, flow.unblock, flow.obstacle = 0, "", "", ""
         session.add(flow)

@@ -13,7 +13,6 @@ from bot.errors import ConflictError, LimitError
 from bot.training.flows.awaited import awaited_of
 from bot.training.kinds.pods.volumes import mounts_of
 from bot.training.spec import RunSpec, asked_spec
-from bot.training.submission.new_run import Submitted
 from bot.training.tables import Run
 from bot.training.templates.candidates import Candidate, candidates_of
 from bot.training.wording import listed
@@ -93,10 +92,13 @@ def with_claims(step: FlowStep, claims: Mapping[str, str]) -> FlowStep:
     )  # fmt: skip
 
 
-def claims_of(step: FlowStep, made: Submitted) -> dict[str, str]:
-    """The PVC that a submitted run has in place of each that was created for the saved one."""
+def claims_of(step: FlowStep, root_name: str, spec: RunSpec) -> dict[str, str]:
+    """The PVC that a run has in place of each that was created for the saved one.
+
+    `root_name` and `spec` are those of the run.
+    """
     before = mounts_of(step.root_name, step.spec)[len(step.spec.mounts) :]
-    now = {each.path: each.claim for each in mounts_of(made.root_name, made.spec)}
+    now = {each.path: each.claim for each in mounts_of(root_name, spec)}
     return {each.claim: now[each.path] for each in before}
 
 

@@ -102,7 +102,9 @@ class Rig(Ground):
         )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.sweeps = SweepService(self.settings, self.service, self.words)
-        self.saved_flows = FlowService(self.settings, self.service, self.sweeps, self.words)
+        self.saved_flows = FlowService(
+            self.settings, self.service, self.sweeps, INSTALLATION, self.words
+        )
         self.reads = TrainingReads(database, self.clusters)
         self.follows = FollowService(self.words)
         self.watch_handler = RunWatchHandler(self.clusters)
