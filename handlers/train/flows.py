@@ -9,11 +9,10 @@ from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
 from bot.slack.grammar.parameters import Choice, Reference, RunReference, ShortName
+from bot.slack.grammar.schedule_parameters import Cron, ZoneName
 from bot.training.saved_flows import replies as answers
 from bot.training.saved_flows.card import flow_card
 from bot.training.saved_flows.tables import Flow
-from handlers.gpu.digest import ZoneName
-from handlers.snapshot.schedules import Cron
 
 train = Part("train")
 

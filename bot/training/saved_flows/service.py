@@ -63,7 +63,7 @@ class FlowService:
         self._settings = settings
         self._installation = installation
         self._runs = runs
-        self.starter = FlowStarter(runs, sweeps)
+        self.starter = FlowStarter(settings, runs, sweeps)
         self._format_command = format_command
 
     def save(self, session: Session, caller: Caller, name: str, run: Run, now: datetime) -> Flow:

@@ -1,15 +1,17 @@
 """Starts a saved flow: submits all of its runs, or none."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from msgspec.structs import replace
 from sqlmodel import Session
 
 from bot.audit import Actor, record
-from bot.errors import UserError
+from bot.config import Settings
+from bot.errors import NotFoundError, UserError
 from bot.people.access import Caller
 from bot.slack.grammar.parameters import short_name
 from bot.slack.messages import refresh_cards
@@ -18,6 +20,7 @@ from bot.training.saved_flows.tables import FLOW, Flow
 from bot.training.service import TrainingService
 from bot.training.spec import Predecessor, RunSpec, to_row
 from bot.training.submission.new_run import Submitted
+from bot.training.submission.presets import presets_of
 from bot.training.sweeps.service import SweepService
 from bot.training.tables import Run
 from bot.training.templates.candidates import to_rows
@@ -35,6 +38,7 @@ class StartedFlow:
 class FlowStarter:
     """Submits the runs of flows by `runs`; `sweeps` knows which names live sweeps have."""
 
+    settings: Callable[[], Settings]
     runs: TrainingService
     sweeps: SweepService
 
@@ -48,13 +52,17 @@ class FlowStarter:
         """
         made: dict[str, Submitted] = {}
         claims: dict[str, str] = {}
-        for step in steps_of(flow.steps):
+        steps = steps_of(flow.steps)
+        for step in steps:
             run = as_run(caller, with_claims(step, claims), suffix, made, now)
             with _naming(run.name):
+                self._refuse_lost_preset(run.team, step.spec.preset)
                 self.sweeps.refuse_name(session, run.team, run.name)
                 made[step.name] = self.runs.resubmit(session, caller, run, now)
             new = made[step.name]
             claims |= claims_of(step, new.root_name, new.spec)
+        if not suffix:
+            flow.steps = [msgspec.to_builtins(each) for each in with_new_claims(steps, made)]
         flow.last_runs, flow.last_at = [each.run_id for each in made.values()], now
         flow.skipped, flow.reason, flow.unblock, flow.obstacle = 0, "", "", ""
         session.add(flow)
@@ -65,6 +73,34 @@ class FlowStarter:
         record(session, actor, "flow.start", (FLOW, flow.id), facts, at=now)
         refresh_cards(session, flow.subject, live=False)
         return StartedFlow(flow, tuple(made.values()))
+
+    def _refuse_lost_preset(self, team: str, preset: str | None) -> None:
+        """NotFoundError for a run with a preset that the team no longer has."""
+        settings = self.settings()
+        if preset is not None and preset not in presets_of(settings, settings.teams[team]):
+            raise NotFoundError(
+                f"There is no preset {preset} any more.",
+                "Submit the runs with another preset, and save the flow from those.",
+            )
+
+
+def with_new_claims(
+    steps: Sequence[FlowStep], made: Mapping[str, Submitted]
+) -> tuple[FlowStep, ...]:
+    """The steps with the PVCs of these runs in place of those that never came to be.
+
+    Without this, each start would create PVCs of its own.
+    """
+    roots, claims = {}, dict[str, str]()
+    for step in steps:
+        new = made[step.name]
+        if step.spec.volumes and len(new.spec.volumes) == len(step.spec.volumes):
+            roots[step.name] = new.root_name
+            claims |= claims_of(step, new.root_name, new.spec)
+    return tuple(
+        replace(with_claims(step, claims), root_name=roots.get(step.name, step.root_name))
+        for step in steps
+    )
 
 
 def run_name(step: FlowStep, suffix: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.errors import ConflictError
+from bot.errors import ConflictError, NotFoundError
 from bot.slack.grammar.container_parameters import NewVolume, VolumeMount
 from bot.slack.grammar.parameters import Reference, RunEnd
 from bot.training.kinds.pods.volumes import claim_name, mounts_of
@@ -13,10 +13,12 @@ from tests.bot.training.saved_flows.flowing import (
     after,
     named,
     row_of,
+    runs,
     saves,
     starts,
     submits,
 )
+from tests.bot.training.sweeps.sweeping import sweeps
 
 
 def edges(rig: Rig, flow_id: str) -> dict[str, list[str]]:
@@ -98,3 +100,43 @@ def test_several_edges_of_a_run_are_kept(rig: Rig) -> None:
     assert [each.spelled for each in asked_spec(named(rig, "join#2")).after] == [
         "left#2", "right#2:any",
     ]  # fmt: skip
+
+
+def test_a_lost_preset_refuses_the_flow(rig: Rig) -> None:
+    rig.submit("prep", gpus=0)
+    rig.submit("train", preset="resnet", **after("prep"))
+    flow_id = saves(rig)
+    rig.pass_time(minutes=30)
+    with pytest.raises(NotFoundError) as caught:
+        starts(rig, flow_id)
+    assert caught.value.message == (
+        "Run train of the flow was refused: There is no preset resnet any more."
+    )
+    assert [run.reference for run in runs(rig)] == ["prep", "train"]
+
+
+def test_a_cell_becomes_a_run_of_its_own(rig: Rig) -> None:
+    rig.look()
+    sweeps(rig)
+    flow_id = saves(rig, run="wide-1")
+    rig.pass_time(minutes=30)
+    assert starts(rig, flow_id) == ["wide-1#2"]
+    spec = asked_spec(named(rig, "wide-1#2"))
+    assert (spec.cell, spec.command[-2:]) == (None, ("--bs", "32"))
+
+
+def test_pvcs_of_one_start_serve_the_next(rig: Rig) -> None:
+    rig.look()
+    prep = rig.submit("prep", gpus=0, pvc=(NewVolume("standard", "10Gi", "/mnt"),))
+    lost = claim_name(rig.get(prep).job_name, 0)
+    rig.submit("train", pvc=(VolumeMount(lost, "/data", read_only=True),), **after("prep"))
+    flow_id = saves(rig)
+    rig.stop(prep)
+    rig.pass_time(minutes=1)
+    starts(rig, flow_id)
+    rig.pass_time(minutes=30)
+    starts(rig, flow_id)
+    first = claim_name(named(rig, "prep#2").job_name, 0)
+    for reference in ("prep#3", "train#3"):
+        spec = asked_spec(named(rig, reference))
+        assert ([each.claim for each in spec.mounts], spec.volumes) == ([first], ())
