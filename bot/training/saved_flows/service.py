@@ -193,6 +193,7 @@ class FlowService:
             # Letters and digits only, so that it is valid in names and found again in texts.
             run.id = run.job_name = f"qmflow{number}x{run.id[-10:]}"
             run.namespace, run.queue = team.namespace, queue_for(planned.spec, team)
+            run.number = 1  # its annotation has the name alone
             run.spec = to_row(planned.spec)
             claims |= claims_of(step, run.job_name, planned.spec)
             made = objects_of(run, engine, self._installation)

@@ -103,6 +103,7 @@ def test_the_bot_takes_objects_for_no_runs(rig: Rig) -> None:
     (workflow,) = documents(rig, flow_id)
     job = manifests(workflow)["train"]
     assert job["metadata"]["labels"]["argo.quartermaster.dev/run"] == f"{RUN}-train"
+    assert job["metadata"]["annotations"] == {"argo.quartermaster.dev/name": "train"}
     assert "app.kubernetes.io/managed-by" not in job["metadata"]["labels"]
 
 
