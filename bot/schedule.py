@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol, cast
 from zoneinfo import ZoneInfo
 
@@ -12,11 +13,14 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from bot.database.columns import Moment
 from bot.database.forgetting import forget_some
+from bot.durations import format_duration
 from bot.errors import UsageError
 
 Work = Callable[[Session, datetime], None]
 
 _DAY, _MONTH, _WEEKDAY = 2, 3, 4
+_SAMPLES = 24
+_EXAMPLE = "0 2 * * *"
 
 
 class ScheduleEntry(SQLModel, table=True):
@@ -77,6 +81,28 @@ def next_slot(cron: str, time_zone: str, after: datetime) -> datetime:
     if found is None:
         raise _never(cron)
     return found
+
+
+def upcoming(cron: str, time_zone: str, now: datetime, shortest: timedelta) -> list[datetime]:
+    """The next slots of a pattern that a person wrote.
+
+    UsageError if the pattern is bad or its slots come more often than each `shortest` time; its
+    hint explains the format, with an example.
+    """
+    try:
+        slots = [next_slot(cron, time_zone, now)]
+        while len(slots) < _SAMPLES:
+            slots.append(next_slot(cron, time_zone, slots[-1]))
+    except UsageError as error:
+        raise UsageError(error.message, _right(time_zone, now)) from error
+    gaps = [later - earlier for earlier, later in pairwise(slots)]
+    if min(gaps) < shortest:
+        raise UsageError(
+            f"{cron!r} is due every {format_duration(min(gaps))} at times. The shortest interval"
+            f" is {format_duration(shortest)}.",
+            _right(time_zone, now),
+        )
+    return slots
 
 
 def install(session: Session, jobs: Sequence[ScheduledJob], now: datetime) -> None:
@@ -176,6 +202,15 @@ def _parsed(cron: str, fields: Sequence[str], after: datetime) -> CronSim:
             _parsed(cron, [*fields[:_MONTH], "*", *fields[_MONTH + 1 :]], after)
             raise _never(cron) from error  # its day is only in other months
         raise UsageError(f"{cron!r}: {error}", "Use, for example, 0 2 * * mon-fri.") from error
+
+
+def _right(time_zone: str, now: datetime) -> str:
+    """An example of a pattern, with its next slot."""
+    coming = next_slot(_EXAMPLE, time_zone, now)
+    return (
+        f"Use five fields: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
+        f" in {time_zone}, next on {coming:%Y-%m-%d at %H:%M} UTC."
+    )
 
 
 def _never(cron: str) -> UsageError:

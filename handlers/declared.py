@@ -16,6 +16,7 @@ from handlers.quota import quota
 from handlers.snapshot import cancelling, reverts, schedules, snapshots
 from handlers.team import team
 from handlers.train import (
+    flows,
     offers,
     records,
     requests,
@@ -40,6 +41,7 @@ train = Command(
         offers.train,
         requests.train,
         sweeps.train,
+        flows.train,
     ),
     translate=translated,
 )

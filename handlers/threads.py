@@ -21,6 +21,7 @@ from bot.snapshots.tables import (
     SnapshotSchedule,
 )
 from bot.training.requests.tables import RUN_REQUEST, RunRequest
+from bot.training.saved_flows.tables import FLOW, Flow
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import FOLLOW, SWEEP, LogFollow, Run
 from bot.training.tables import KIND as RUN
@@ -29,6 +30,7 @@ from bot.volumes.growths.tables import GROWTH, Growth
 from bot.volumes.repairs.tables import REPAIR, Repair
 from handlers.dataset.catalogue import DatasetReference
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
+from handlers.train.flows import FlowName
 
 Row = TypeVar("Row")
 
@@ -57,6 +59,10 @@ def _requested(session: Session, request: RunRequest) -> ThreadObject | None:
 
 def _sweep(_session: Session, sweep: Sweep) -> ThreadObject:
     return ThreadObject("train", sweep.team, ((RunReference, sweep.name),))
+
+
+def _flow(_session: Session, flow: Flow) -> ThreadObject:
+    return ThreadObject("train", flow.team, ((FlowName, flow.name),))
 
 
 def _version(_session: Session, version: Version) -> ThreadObject:
@@ -91,6 +97,7 @@ OBJECTS: Mapping[str, FindObject] = {
     FOLLOW: _by_id(LogFollow, _followed),
     SWEEP: _by_id(Sweep, _sweep),
     RUN_REQUEST: _by_id(RunRequest, _requested),
+    FLOW: _by_id(Flow, _flow),
     VERSION: _by_id(Version, _version),
     CACHE: _by_id(Cache, _cached),
     PUSH: _by_id(Push, _pushed),

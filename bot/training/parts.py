@@ -34,6 +34,10 @@ from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.personal import PersonalRunService
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
+from bot.training.saved_flows.card import FlowRenderer
+from bot.training.saved_flows.controller import FlowController
+from bot.training.saved_flows.record import FlowRecorder
+from bot.training.saved_flows.service import FlowService
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.sessions.service import SessionService
@@ -70,6 +74,9 @@ class TrainingArea(Area):
         self.exports = ExportService(settings)
         self.sweeps = SweepService(settings, self.runs, format_command)
         self.requests = RunRequestService(settings, on.approvals)
+        self.saved_flows = FlowService(
+            settings, self.runs, self.sweeps, on.installation, format_command
+        )
 
     @override
     def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:
@@ -80,6 +87,7 @@ class TrainingArea(Area):
         logs = LogReads(on.database, on.clusters)
         submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
         requested = RunRequestRecorder(on.access, on.approvals, self.runs, self.sweeps)
+        starting = FlowRecorder(on.access, self.saved_flows.starter, on.format_command)
         return (
             RunController(on.reconciling, of_runs),
             RemovalController(on.reconciling),
@@ -87,6 +95,7 @@ class TrainingArea(Area):
             SweepController(on.reconciling, submitting),
             ExportController(on.reconciling),
             RunRequestController(on.reconciling, deciding, requested),
+            FlowController(on.reconciling, starting),
         )
 
     @override
@@ -97,6 +106,7 @@ class TrainingArea(Area):
             LogFollowRenderer(self.on.format_command),
             SweepRenderer(self.on.clock, self.on.format_command),
             RunRequestRenderer(self.on.settings, self.on.approvals),
+            FlowRenderer(self.on.format_command),
         )
 
     @override

@@ -112,6 +112,11 @@ class TrainingService:
             on=tuple(each.candidate for each in options if each.name),
         )
 
+    def planned(self, session: Session, caller: Caller, run: Run) -> Option:
+        """Where such a run would wait first, and its spec there; UserError if that is nowhere."""
+        (option, *_), _ = self._again(session, caller, run)
+        return dataclasses.replace(option, engine=self._engines(option.team.cluster))
+
     def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
         """The run that a submission asks for, not submitted yet; UserError if it is not valid."""
         (option,) = self._choosing.options(session, caller, asked)

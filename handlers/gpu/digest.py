@@ -4,7 +4,6 @@ import calendar
 import re
 from dataclasses import dataclass, replace
 from datetime import date
-from zoneinfo import ZoneInfo
 
 from bot.commands.context import Context
 from bot.config import DIGEST_SECTIONS, TIME_OF_DAY
@@ -17,6 +16,7 @@ from bot.slack.chart_blocks import Showing, missing
 from bot.slack.grammar.choices import SomeOf
 from bot.slack.grammar.declarations import TEAM, Part
 from bot.slack.grammar.parameters import Choice, Pattern
+from bot.slack.grammar.schedule_parameters import ZoneName
 from bot.slack.markup import Markup, channel, code, join, plain, when
 
 gpu = Part("gpu")
@@ -43,22 +43,6 @@ class ChannelReference(Pattern):
     rule = re.compile(r"#?([CG][A-Z0-9]{3,20})")
     form = "a channel such as `#gpu-daily`, chosen from the list that Slack shows"
     example = "#C0DAILY"
-
-
-class ZoneName:
-    """A time zone."""
-
-    word = "ZONE"
-    form = "a time zone such as `Europe/Berlin` or `UTC`"
-    example = "Europe/Berlin"
-
-    def read(self, text: str) -> str:
-        """The zone, if there is one of this name."""
-        try:
-            ZoneInfo(text)
-        except (OSError, ValueError, KeyError):
-            raise ValueError(text) from None
-        return text
 
 
 class DayName:

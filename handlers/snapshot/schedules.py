@@ -4,21 +4,14 @@ from bot.commands.context import Context
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
-from bot.slack.grammar.parameters import Text, WholeNumber
+from bot.slack.grammar.parameters import WholeNumber
+from bot.slack.grammar.schedule_parameters import Cron
 from bot.snapshots.schedules import replies as answers
 from bot.snapshots.schedules.card import UNSCHEDULE
 from bot.snapshots.schedules.service import ScheduleRequest, following
 from handlers.snapshot.snapshots import ClaimName, KeepTime
 
 snapshot = Part("snapshot")
-
-
-class Cron(Text):
-    """A cron pattern."""
-
-    word = "CRON"
-    form = 'a cron pattern in quotes such as `"0 2 * * *"`'
-    example = "0 2 * * *"
 
 
 @snapshot.verb(

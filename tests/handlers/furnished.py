@@ -139,6 +139,9 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         assert said.startswith(_TAKEN), (text, said)
     series = held(client, "by-hand", idle_since=datetime.now(UTC))
     do(_age)
+    for text in _SAID_OF_FLOWS:
+        said = client.says(ALICE, TEAM_A, text)
+        assert said.startswith(_TAKEN), (text, said)
     made = do(_rows) | do(_of_sweeps) | do(_of_teams)
     own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
     own["pvc.delete-ask"] = own["pvc.delete"]
@@ -169,7 +172,13 @@ _SAID_OF_SNAPSHOTS = (
     '/snapshot schedule imagenet "0 2 * * *" --max 14',
     "/snapshot pin imagenet --reason paper",
 )
+_SAID_OF_FLOWS = (
+    "/train flow save nightly old",
+    "/train flow save weekly old",
+    '/train flow schedule weekly --cron "0 2 * * mon"',
+)
 _TAKEN = (
+    "Saved flow ", "Flow `weekly`",
     "Submitted run ", "Submitted sweep ", "Cache retina@v1 and run xray?", "`kept@v3`",
     "Pushing imagenet:/run-7",
     "Requested for team-a: ", "Creating PVC `again`", "Snapshots of `imagenet`", "`imagenet-",

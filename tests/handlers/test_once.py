@@ -40,6 +40,9 @@ WITHOUT_EFFECT = {
     "/team remove vision",
     "[dataset.page]",
     "/train stop grid",
+    "/train flow list",
+    "/train flow show nightly",
+    "/train flow show nightly --argo",
     "[train.logs]",
     "[train.open]",
     "[qm.refresh]",
@@ -65,6 +68,7 @@ SAID_AGAIN = OWN | {
     "/dataset cache retina@v1 --yes",
     '/snapshot schedule lane-data "0 2 * * *" --max 14',
     "/gpu digest set --at 09:00",
+    '/train flow schedule nightly --cron "0 2 * * *"',
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.handlers.command_client import CommandClient
 from tests.states import (
     datasets,
+    flows,
     forms,
     gpus,
     home,
@@ -28,6 +29,7 @@ AREAS: Mapping[str, Callable[[CommandClient], Iterable[State]]] = {
     "runs": lambda _: runs.states(),
     "sweeps": lambda _: sweeps.states(),
     "requests": lambda _: requests.states(),
+    "flows": lambda _: flows.states(),
     "quotas": lambda _: quotas.states(),
     "teams": lambda _: teams.states(),
     "datasets": lambda _: datasets.states(),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Literal
 
 from sqlmodel import Session, col, select
@@ -12,12 +11,11 @@ from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS
 from bot.config import Settings, Team
-from bot.durations import format_duration
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.people.access import Caller, Right, bound
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
-from bot.schedule import next_slot
+from bot.schedule import next_slot, upcoming
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.snapshots.examining import SnapshotPlan
@@ -29,7 +27,6 @@ from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSche
 USUAL_MOST = 14
 _EXAMPLE = "0 2 * * *"
 _SHORTEST = timedelta(minutes=10)
-_SAMPLES = 24
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class ScheduleService:
         The cron pattern is in the team's time zone.
         """
         team = bound(caller.team or "", self._team(caller), request.cluster)
-        slots = self._slots(request.cron, team.time_zone, now)
+        slots = upcoming(request.cron, team.time_zone, now, _SHORTEST)
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
         plan = plan_of(cluster, caller.team or "", team, request.claim, settings)
         keep = None if request.keep == "off" else request.keep
@@ -168,21 +165,6 @@ class ScheduleService:
             )
         ]
 
-    def _slots(self, cron: str, zone: str, now: datetime) -> list[datetime]:
-        """The next slots of a pattern; UsageError explains the format, with an example."""
-        try:
-            slots = _next_slots(cron, zone, now)
-        except UsageError as error:
-            raise UsageError(error.message, _right(zone, now)) from error
-        gaps = [later - earlier for earlier, later in pairwise(slots)]
-        if min(gaps) < _SHORTEST:
-            raise UsageError(
-                f"{cron!r} is due every {format_duration(min(gaps))} at times. The shortest"
-                f" interval is {format_duration(_SHORTEST)}.",
-                _right(zone, now),
-            )
-        return slots
-
     def _refuse_too_many(
         self,
         plan: SnapshotPlan,
@@ -233,22 +215,6 @@ class ScheduleService:
 def following(row: SnapshotSchedule) -> datetime:
     """The slot after the next one."""
     return next_slot(row.cron, row.time_zone, row.next_at)
-
-
-def _next_slots(cron: str, zone: str, now: datetime) -> list[datetime]:
-    slots = [next_slot(cron, zone, now)]
-    while len(slots) < _SAMPLES:
-        slots.append(next_slot(cron, zone, slots[-1]))
-    return slots
-
-
-def _right(zone: str, now: datetime) -> str:
-    """An example of a pattern, with its next slot."""
-    coming = next_slot(_EXAMPLE, zone, now)
-    return (
-        f"Use five fields: minute, hour, day, month, weekday. {_EXAMPLE} is daily at 02:00"
-        f" in {zone}, next on {coming:%Y-%m-%d at %H:%M} UTC."
-    )
 
 
 def _live(session: Session, team: Team, claim: str) -> SnapshotSchedule | None:

@@ -33,6 +33,9 @@ from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
+from bot.training.saved_flows.controller import FlowController
+from bot.training.saved_flows.record import FlowRecorder
+from bot.training.saved_flows.service import FlowService
 from bot.training.scaling import ScalingService
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
@@ -101,6 +104,9 @@ class Rig(Ground):
         )
         self.scaling = ScalingService(self.access, self.service, self.engines.get, self.words)
         self.sweeps = SweepService(self.settings, self.service, self.words)
+        self.saved_flows = FlowService(
+            self.settings, self.service, self.sweeps, INSTALLATION, self.words
+        )
         self.reads = TrainingReads(database, self.clusters)
         self.follows = FollowService(self.words)
         self.watch_handler = RunWatchHandler(self.clusters)
@@ -122,7 +128,11 @@ class Rig(Ground):
         submitting = SweepRecorder(self.settings, self.access, self.service, self.words)
         sweeps = SweepController(context, submitting)
         exporting = ExportController(context)
-        controllers: list[Controller] = [self.controller, removals, follows, sweeps, exporting]
+        starting = FlowRecorder(self.access, self.saved_flows.starter, self.words)
+        flows = FlowController(context, starting)
+        controllers: list[Controller] = [
+            self.controller, removals, follows, sweeps, exporting, flows,
+        ]  # fmt: skip
         self.loop = Loop(self.database, self.clock, controllers)
 
     @override
