@@ -46,14 +46,15 @@ def _pasted() -> str:
     """
     import termios  # only where there is a terminal
 
-    click.echo("Paste the grant, then press Enter (it is not shown): ", nl=False, err=True)
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     quiet = termios.tcgetattr(descriptor)
     quiet[3] &= ~(termios.ECHO | termios.ICANON)
     quiet[6][termios.VMIN] = 1
     try:
+        # Before the question, so that nothing that is pasted at once is shown or cut.
         termios.tcsetattr(descriptor, termios.TCSADRAIN, quiet)
+        click.echo("Paste the grant, then press Enter (it is not shown): ", nl=False, err=True)
         return sys.stdin.readline()
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

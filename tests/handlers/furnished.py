@@ -248,6 +248,8 @@ def _age(session: Session) -> None:
 
 _WAITING = {"box": "s3://lake/box/", "box_store": "lake", "share_id": "",
             "phase": PushPhase.COPYING, "stage": "waiting"}  # fmt: skip
+_COST = {"template": "burst", "cluster": "lab", "queue": "team-a", "hourly": "36", "limit": "20",
+         "currency": "USD"}  # fmt: skip
 
 
 def _rows(session: Session) -> dict[str, str]:
@@ -266,9 +268,7 @@ def _rows(session: Session) -> dict[str, str]:
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
     follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
-    cost = {"template": "burst", "cluster": "lab", "queue": "team-a", "hourly": "36", "limit": "20",
-            "currency": "USD"}  # fmt: skip
-    request = _row(RunRequest, name="costly", places=[], costs=[cost])
+    request = _row(RunRequest, name="costly", places=[], costs=[_COST])
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
     upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,

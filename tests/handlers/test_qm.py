@@ -24,9 +24,9 @@ from tests.handlers.command_client import (
 
 SUBMIT = "/train submit lane --gpus 1 --image ghcr.io/acme/train:7 -- python train.py"
 MEMBER = (
-    "`run` submit, read, stop; `gpu` read, digest; `quota` read, request; `dataset` read, add,"
-    " version, remove, cache, push, evict, pin, usage; `pvc` read; `anf` read; `snapshot` read,"
-    " create, restore; `vote`; `notices`; `whoami`; `status`"
+    "`run` submit, read, stop; `gpu` read, digest; `quota` read, request; `team` read; `dataset`"
+    " read, add, version, remove, cache, push, evict, pin, usage; `pvc` read; `anf` read;"
+    " `snapshot` read, create, restore; `vote`; `notices`; `whoami`; `status`"
 )
 
 
@@ -49,8 +49,8 @@ def test_members_learn_their_rights_and_what_is_missing(client: CommandClient) -
             " `gpu` digest_post; `audit` read"
         ),
         (
-            "Requires admin `quota` set; `dataset` clean; `anf` repair; `gpu` digest_set;"
-            " `break_glass`"
+            "Requires admin `quota` set; `team` change; `dataset` clean; `anf` repair;"
+            " `gpu` digest_set; `break_glass`"
         ),
         "Requires lead, admin or approver `anf` pools",
         "Requires approver `decide`",

@@ -35,5 +35,5 @@ def test_each_type_has_its_settings() -> None:
     grid = Store(endpoint="https://grid.example", path_style=True, ca_file="/ca.crt", secret="keys")  # noqa: S106 - as above
     assert told("warehouse", grid) == (
         '{"endpoint": "https://grid.example", "region": "us-east-1", "path_style": true,'
-        f' "ca_file": "{folder}/ca.crt", "credentials": "{folder}"}}'
+        f' "ca_file": "{folder}/ca.crt", "credentials": "{folder}", "public_endpoint": null}}'
     )

@@ -53,6 +53,7 @@ def test_the_pod_is_confined_and_has_keys(rig: Rig) -> None:
         "path_style": True,
         "ca_file": "/etc/quartermaster/stores/lake/ca.crt",
         "credentials": "/etc/quartermaster/stores/lake",
+        "public_endpoint": None,
     }
     state = {
         "endpoint": None,
@@ -60,6 +61,7 @@ def test_the_pod_is_confined_and_has_keys(rig: Rig) -> None:
         "path_style": False,
         "ca_file": None,
         "credentials": "/etc/quartermaster/stores/state",
+        "public_endpoint": None,
     }
     assert container["image"] == IMAGE
     assert container["args"] == [

@@ -71,6 +71,7 @@ RECORD: dict[str, Any] = {
     "series_lost": {"gaps": 0, "names": []},
     "metrics": {"loss": "0.504", "accuracy": "0.832", "total images/sec": "812.4"},
     "links": {},
+    "mlflow": None,
     "progress": {"done": 3.0, "total": 3, "unit": "epochs"},
 }
 
