@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 from abc import ABC, abstractmethod
@@ -214,14 +215,19 @@ def real_server(folder: Path) -> Iterator[str]:
             text=True,
             start_new_session=True,
         )  # fmt: skip
+        assert process.stdout is not None
+        # It reports each request, and would wait once nobody reads that any more.
+        reader = threading.Thread(target=process.stdout.read, daemon=True)
         try:
             _await_ready(process)
-            # It reports each request, and would wait once nobody reads that any more.
-            threading.Thread(target=process.stdout.read, daemon=True).start()  # type: ignore[union-attr]
+            reader.start()
             yield f"http://127.0.0.1:{port}"
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(60)
+            if reader.ident is not None:
+                reader.join(60)
+            process.stdout.close()
 
 
 def _await_ready(process: "subprocess.Popen[str]") -> None:
