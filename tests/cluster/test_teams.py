@@ -227,7 +227,7 @@ def test_roles_are_bound_in_own_namespaces_alone(bot: Api, site: Site) -> None:
     assert refusal(bot, BINDINGS, binding(role), own) == ""
     assert "in namespaces that carry its own labels" in refusal(bot, BINDINGS, binding(role), other)
     assert "own labels" in refusal(bot, BINDINGS, binding(role), "kube-system")
-    assert "to its own service account alone" in refusal(bot, BINDINGS, binding(role, "eve"), own)
+    assert "bind roles to itself alone" in refusal(bot, BINDINGS, binding(role, "eve"), own)
     for wide in ("cluster-admin", "edit"):
         assert "attempting to grant RBAC permissions" in refusal(bot, BINDINGS, binding(wide), own)
 

@@ -33,6 +33,7 @@ BOUND: dict[str, set[Bound]] = {
     "team-creation": {("", "-team-creation")},
     "team-creation-kai": {("", "-team-creation"), ("", "-kai")},
     "team-creation-no-engine": {("", "-team-creation"), ("", "-no-engine")},
+    "team-creation-by-identity": {("", "-team-creation")},
     "anf": {("trident", "-records")},
     "anf-read": {("netapp", "-records")},
     # Its only team is another one.
@@ -94,15 +95,14 @@ def test_subjects_are_the_bots_own_account(helm: Helm, name: str) -> None:
 
 def test_confinement_holds_for_all_who_have_the_rights(helm: Helm) -> None:
     account = "request.userInfo.username == 'system:serviceaccount:quartermaster:quartermaster'"
-    for name, more in (
-        ("further-cluster", ""),
-        (
-            "further-cluster-by-identity",
-            (
-                " || request.userInfo.username == '01234567-89ab-cdef-0123-456789abcdef'"
-                " || 'quartermaster' in request.userInfo.groups"
-            ),
-        ),
+    others = (
+        " || request.userInfo.username == '01234567-89ab-cdef-0123-456789abcdef'"
+        " || 'quartermaster' in request.userInfo.groups"
+    )
+    for name, more, count in (
+        ("further-cluster", "", 2),
+        ("further-cluster-by-identity", others, 2),
+        ("team-creation-by-identity", others, 4),
     ):
         conditions = [
             each["expression"]
@@ -110,7 +110,7 @@ def test_confinement_holds_for_all_who_have_the_rights(helm: Helm) -> None:
             if o["kind"] == "ValidatingAdmissionPolicy"
             for each in o["spec"]["matchConditions"]
         ]
-        assert conditions == [account + more] * 2
+        assert conditions == [account + more] * count
 
 
 @pytest.mark.parametrize("name", SETS)
