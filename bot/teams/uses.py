@@ -30,5 +30,6 @@ def in_namespace(cluster: Cluster, namespace: str) -> Iterator[str]:
 
 
 def _counted(what: str, count: int) -> str:
-    plural = {"cache": "caches", "push": "pushes", "wait for GPUs": "waits for GPUs"}
+    plural = {"cache": "caches", "push": "pushes", "wait for GPUs": "waits for GPUs",
+              "request for a run": "requests for runs"}  # fmt: skip
     return f"It has {count} {what if count == 1 else plural.get(what, what + 's')}."

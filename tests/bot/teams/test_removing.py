@@ -1,10 +1,14 @@
 """Teams that are removed: nothing that anyone needs, and only what the bot created."""
 
+from typing import Any
+
 import pytest
 
 from bot.errors import UserError
 from bot.snapshots.tables import Snapshot
 from bot.teams.tables import ChangePhase
+from bot.training.requests.tables import RunRequest
+from bot.training.saved_flows.tables import Flow, FlowPhase
 from playground.cluster.story import claim
 from playground.ledger import Fault
 from tests.bot.ground import CAROL, START
@@ -95,6 +99,27 @@ def test_rows_that_need_it_are_named_at_once(teaming: Teaming) -> None:
     assert (caught.value.message, caught.value.hint) == (
         "Team vision is still in use. It has 1 snapshot. Nothing was changed.",
         "End or delete these first; then remove the team.",
+    )
+
+
+def test_what_can_start_runs_is_named(teaming: Teaming) -> None:
+    teaming.created()
+    whose: dict[str, Any] = {"workspace_id": "T0QM", "team": "vision", "person": CAROL}
+    whose["channel"] = "C0VISION"
+    flows = [
+        Flow(name=name, steps=[], asked_at=START, phase=phase, **whose)
+        for name, phase in (("nightly", FlowPhase.SCHEDULED), ("by-hand", FlowPhase.SAVED))
+    ]
+    asked = [
+        RunRequest(name=name, places=[], costs=[], asked_at=START, since=START, **whose)
+        for name in ("wide", "wider")
+    ]
+    teaming.do(lambda session: session.add_all([*flows, *asked]))
+    with pytest.raises(UserError) as caught:
+        teaming.asks_to_remove()
+    assert caught.value.message == (
+        "Team vision is still in use. It has 2 requests for runs. It has 1 scheduled flow. Nothing"
+        " was changed."
     )
 
 
