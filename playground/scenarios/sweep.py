@@ -31,7 +31,7 @@ async def play(story: Story) -> None:
     )
     card = await story.card("#team-a", "Sweep wide")
     await card.shows("Ended", "3 cells: 3 succeeded.", "Best: wide-2 with images/sec", "(bs=64)")
-    await card.offers("Compare")
+    await card.offers("Compare", "Curves")
     await alice.is_mentioned(
         "#team-a", "Sweep wide has ended.", "Best: wide-2", "/train compare wide", thread=card
     )
