@@ -21,7 +21,7 @@ from bot.teams.record import POLICY, finish
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 from bot.teams.uses import TeamUses, kept_for
 
-OFF = "Creating teams from Slack is switched off."
+OFF = "Creating and removing teams from Slack is switched off."
 SWITCH_ON = (
     "A platform admin can add `team_creation: {}` to quartermaster.yaml and upgrade the Helm"
     " release, which grants the rights."

@@ -158,10 +158,11 @@ _ACTIONS: Mapping[str, Callable[[Context, Flow, FlowAsked], Reply]] = {
 def _needed(ctx: Context, asked: FlowAsked) -> str:
     """The name of the flow; UsageError if it was left out."""
     if asked.name is None:
-        listing = ctx.format_command("train flow list")
+        example = f"train flow {asked.what} nightly{' train' if asked.what == 'save' else ''}"
         raise UsageError(
             f"`{asked.what}` needs the name of a flow.",
-            f"`{listing}` shows those that there are.",
+            f"For example `{ctx.format_command(example)}`. `{ctx.format_command('train flow list')}`"
+            " lists the team's flows.",
         )
     return asked.name
 

@@ -203,7 +203,11 @@ def test_misplaced_words_are_explained(client: CommandClient) -> None:
     ]
     assert client.says(ALICE, TEAM_A, "/train flow show").splitlines() == [
         "`show` needs the name of a flow.",
-        "`/train flow list` shows those that there are.",
+        "For example `/train flow show nightly`. `/train flow list` lists the team's flows.",
+    ]
+    assert client.says(ALICE, TEAM_A, "/train flow save").splitlines() == [
+        "`save` needs the name of a flow.",
+        "For example `/train flow save nightly train`. `/train flow list` lists the team's flows.",
     ]
     assert client.says(ALICE, TEAM_A, "/train flow save nightly").splitlines() == [
         (

@@ -280,7 +280,7 @@ def test_requests_that_cannot_work_are_refused(teaming: Teaming) -> None:
 def test_without_the_section_it_is_off(teaming: Teaming) -> None:
     teaming.policy = teaming.told(team_creation=None)
     assert refusal(teaming) == (
-        "Creating teams from Slack is switched off.",
+        "Creating and removing teams from Slack is switched off.",
         (
             "A platform admin can add `team_creation: {}` to quartermaster.yaml and upgrade the"
             " Helm release, which grants the rights."
