@@ -155,14 +155,17 @@ _ACTIONS: Mapping[str, Callable[[Context, Flow, FlowAsked], Reply]] = {
 }
 
 
+_EXAMPLES = {"save": " train", "schedule": ' --cron "0 2 * * *"'}
+
+
 def _needed(ctx: Context, asked: FlowAsked) -> str:
     """The name of the flow; UsageError if it was left out."""
     if asked.name is None:
-        example = f"train flow {asked.what} nightly{' train' if asked.what == 'save' else ''}"
+        example = f"train flow {asked.what} nightly{_EXAMPLES.get(asked.what, '')}"
+        listing = ctx.format_command("train flow list")
         raise UsageError(
             f"`{asked.what}` needs the name of a flow.",
-            f"For example `{ctx.format_command(example)}`. `{ctx.format_command('train flow list')}`"
-            " lists the team's flows.",
+            f"For example `{ctx.format_command(example)}`. `{listing}` lists the team's flows.",
         )
     return asked.name
 
