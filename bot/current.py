@@ -74,21 +74,25 @@ class CurrentSettings:
 
     def refresh(self) -> None:
         """Takes the file's settings if they changed and are valid, and the teams of rows."""
-        try:
-            new = self._file.reload()
-        except ConfigurationError as error:
-            self._problem = error.message
-            log.warning("the changed configuration was rejected", problem=error.message)
-            return
-        if new is not None:
-            self._problem = None
-        rows = self._teams()
+        rows = self._teams()  # first: if that raises, the next look finds the file still changed
+        new = self._changed_file()
         if new is not None or rows != self._rows:
             self._rows = rows
             self._take(new or self._in_file)
         while self._untold:  # one that raises is called again at the next look
             self._untold[0]()
             del self._untold[0]
+
+    def _changed_file(self) -> Settings | None:
+        try:
+            new = self._file.reload()
+        except ConfigurationError as error:
+            self._problem = error.message
+            log.warning("the changed configuration was rejected", problem=error.message)
+            return None
+        if new is not None:
+            self._problem = None
+        return new
 
     def _take(self, new: Settings) -> None:
         later = needs_restart(self._in_file, new)

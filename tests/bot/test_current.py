@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.config import ConfigurationFile, Secrets, read_secrets
+from bot.config import ConfigurationFile, Secrets, TeamRows, read_secrets
 from bot.current import CurrentSecrets, CurrentSettings
+from bot.errors import DatabaseError
 from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
 
 GOOD = """\
@@ -157,6 +158,33 @@ def test_team_that_does_not_fit_is_named(path: Path, current: CurrentSettings) -
     current.refresh()
     assert list(current().teams) == ["team-a", "vision"]
     assert not current.problem
+
+
+def test_file_counts_once_rows_are_read_again(path: Path, current: CurrentSettings) -> None:
+    lost: list[DatabaseError] = []
+
+    def read() -> TeamRows:
+        if lost:
+            raise lost.pop()
+        return {}
+
+    current.add_teams(read)
+    path.write_text(GOOD + "quotas: {longest: 2d}\n")
+    lost.append(DatabaseError("The database is away."))
+    with pytest.raises(DatabaseError):
+        current.refresh()
+    current.refresh()
+    assert current().quotas.longest.days == 2
+
+
+def test_rows_count_without_a_readable_file(path: Path, current: CurrentSettings) -> None:
+    rows = {"vision": SAID}
+    current.add_teams(lambda: dict(rows))
+    path.unlink()
+    rows.clear()
+    current.refresh()
+    assert list(current().teams) == ["team-a"]
+    assert "cannot be read" in str(current.problem)
 
 
 def test_rows_are_taken_at_once_when_told(current: CurrentSettings) -> None:
