@@ -39,7 +39,7 @@ from bot.snapshots.parts import SnapshotsArea
 from bot.snapshots.team_uses import team_uses as uses_of_snapshots
 from bot.status.service import StatusService
 from bot.teams.parts import TeamsArea
-from bot.teams.service import teams_of_slack
+from bot.teams.record import teams_of_slack
 from bot.teams.tables import TOPIC as TEAMS
 from bot.teams.uses import TeamUses
 from bot.training.kinds import WORKLOADS

@@ -9,7 +9,7 @@ from bot.database.database import Database
 from bot.errors import DatabaseError
 from bot.findings import Finding, Findings
 from bot.teams.objects import engine_of, kinds_of
-from bot.teams.service import teams_of_slack
+from bot.teams.record import teams_of_slack
 
 _VERBS = ("create", "delete", "get")
 

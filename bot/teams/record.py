@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
 from bot.approvals.deciding import places
 from bot.audit import Actor
 from bot.audit import record as audit
-from bot.config import Settings
+from bot.config import Settings, TeamRows, with_slack_team, with_slack_teams
 from bot.database.topics import touch
 from bot.errors import LimitError
 from bot.masking import hide_secrets
@@ -86,6 +86,10 @@ class TeamRecorder:
         approval = self._approvals.of(session, CHANGE, row.id)
         if approval is None:
             return
+        why = self._misfit(session, row)
+        if why:
+            self._end(session, row, _unfit(row, f"{why} Nothing was created."), now)
+            return
         if self._approvals.use(session, approval, row.digest, now):
             is_new = row.verb == Verb.CREATE
             row.phase, row.since = ChangePhase.MAKING if is_new else ChangePhase.CLOSING, now
@@ -93,7 +97,26 @@ class TeamRecorder:
                 _close_team(session, row)
         refresh_cards(session, row.subject, live=True)
 
+    def _misfit(self, session: Session, row: TeamChange) -> str:
+        """Why a new team cannot be one of the settings any more; empty if it can.
+
+        The file may have the team already, if it says the same of its place.
+        """
+        if row.verb == Verb.REMOVE:
+            return ""
+        rows = teams_of_slack(session, row.workspace_id)
+        settings, _ = with_slack_teams(self._settings(), rows)
+        other = settings.teams.get(row.team)
+        place = (row.cluster, row.namespace, row.queue)
+        if other is not None and (other.cluster, other.namespace, other.queue) != place:
+            return f"there is a team {row.team} now, with another cluster, namespace or queue."
+        fits = with_slack_team(settings, row.team, row.said)
+        return fits if isinstance(fits, str) else ""
+
     def _end(self, session: Session, row: TeamChange, end: EndChange, now: datetime) -> None:
+        if row.verb == Verb.CREATE and end.phase == ChangePhase.DONE:
+            why = self._misfit(session, row)
+            end = _unfit(row, f"{why} All objects were created, and stay.") if why else end
         approval = self._approvals.of(session, CHANGE, row.id)
         if approval is not None and end.phase == ChangePhase.FAILED:
             self._approvals.void(session, approval, "it has failed", now)
@@ -102,6 +125,15 @@ class TeamRecorder:
             open_team(session, row, now)
         row.reason, row.unblock = end.reason, end.unblock
         finish(session, row, end.phase, now)
+
+
+def teams_of_slack(session: Session, workspace_id: str) -> TeamRows:
+    """What was set in Slack of teams, by their names."""
+    rows = session.exec(
+        select(SlackTeam).where(col(SlackTeam.workspace_id) == workspace_id)
+        .order_by(col(SlackTeam.created_at), col(SlackTeam.name))
+    )  # fmt: skip
+    return {each.name: each.said for each in rows}
 
 
 def open_team(session: Session, row: TeamChange, now: datetime) -> None:
@@ -135,6 +167,12 @@ def _close_team(session: Session, row: TeamChange) -> None:
     if team is not None:
         session.delete(team)
         touch(session, TOPIC)
+
+
+def _unfit(row: TeamChange, why: str) -> EndChange:
+    said = f"Team {row.team} no longer fits the settings: {why}"
+    again = "Request it again with what fits, for example another channel."
+    return EndChange(ChangePhase.FAILED, said, again)
 
 
 def _kept(each: KeptObject) -> dict[str, object]:

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals
 from bot.audit import Actor, record
-from bot.config import Settings, TeamCreation, TeamRows, with_slack_team
+from bot.config import Settings, TeamCreation, with_slack_team, with_slack_teams
 from bot.errors import ConflictError, NotFoundError
 from bot.people.access import Access, Caller
 from bot.quotas.engines.registry import Engines
@@ -17,7 +17,7 @@ from bot.quotas.engines.team_objects import TeamQuota
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
 from bot.teams.objects import supported
-from bot.teams.record import POLICY, finish
+from bot.teams.record import POLICY, finish, teams_of_slack
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 from bot.teams.uses import TeamUses, kept_for
 
@@ -82,9 +82,9 @@ class TeamService:
 
     def plan(self, session: Session, asked: TeamRequest) -> TeamPlan:
         """What a request would create, as settings and watches show it; UserError if impossible."""
-        settings = self._settings()
+        settings = self._now(session)
         self._creation(settings)
-        self._refuse_taken(session, asked.team)
+        self._refuse_taken(session, settings, asked.team)
         cluster = _cluster_of(settings, asked.cluster)
         quota = TeamQuota(
             asked.namespace or asked.team, asked.queue or asked.team, asked.gpus,
@@ -205,11 +205,21 @@ class TeamService:
             raise ConflictError(OFF, SWITCH_ON)
         return settings.team_creation
 
-    def _refuse_taken(self, session: Session, team: str) -> None:
-        if team in self._settings().teams:
+    def _now(self, session: Session) -> Settings:
+        """The settings with the teams of this moment: another process may have added one."""
+        in_file = self._in_file()
+        return with_slack_teams(in_file, teams_of_slack(session, in_file.workspace))[0]
+
+    def _refuse_taken(self, session: Session, settings: Settings, team: str) -> None:
+        if team in settings.teams:
             raise ConflictError(
                 f"There is already a team {team}.",
                 f"`/team show {team}` shows it. `/team set {team} --gpus N` changes its quota.",
+            )
+        if self.made(session, team) is not None:
+            raise ConflictError(
+                f"Team {team} was created from Slack, and does not fit quartermaster.yaml.",
+                f"`quartermaster doctor` says why. Change the file, or `/team remove {team}`.",
             )
         self._refuse_busy(session, team)
 
@@ -247,15 +257,6 @@ class TeamService:
 
 
 _CHANGE = "Change that, for example the channel or the namespace."
-
-
-def teams_of_slack(session: Session, workspace_id: str) -> TeamRows:
-    """What was set in Slack of teams, by their names."""
-    rows = session.exec(
-        select(SlackTeam).where(col(SlackTeam.workspace_id) == workspace_id)
-        .order_by(col(SlackTeam.created_at), col(SlackTeam.name))
-    )  # fmt: skip
-    return {each.name: each.said for each in rows}
 
 
 def _cluster_of(settings: Settings, named: str | None) -> str:

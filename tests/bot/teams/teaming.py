@@ -26,7 +26,8 @@ from bot.slack.text import as_text
 from bot.snapshots.team_uses import team_uses as uses_of_snapshots
 from bot.teams.card import ChangeRenderer, question
 from bot.teams.controller import TeamController
-from bot.teams.service import TeamRequest, TeamService, teams_of_slack
+from bot.teams.record import teams_of_slack
+from bot.teams.service import TeamRequest, TeamService
 from bot.teams.tables import CHANGE, TeamChange
 from bot.training.team_uses import team_uses as uses_of_training
 from playground.cluster.objects.kinds import Object
