@@ -19,12 +19,16 @@ _SLOW_AFTER = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class ObjectState:
-    """An object of a team in the cluster; `uid` is empty if it is missing."""
+    """An object of a team in the cluster; `uid` is empty if it is missing.
+
+    `is_other` says that it is ours, but was created for a request with other values.
+    """
 
     object: KeptObject
     uid: str = ""
     is_ours: bool = False
     is_leaving: bool = False
+    is_other: bool = False
 
     @property
     def is_missing(self) -> bool:
@@ -116,7 +120,7 @@ def decide(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
 
 
 def _checked(row: TeamChange, look: TeamObserved) -> Decision:
-    problem = look.problem or _foreign(row, look) or _needed(row, look)
+    problem = look.problem or _foreign(row, look) or _other(row, look) or _needed(row, look)
     if problem is not None:
         return EndChange(ChangePhase.FAILED, f"{problem.reason} {_NOTHING}", problem.unblock)
     return Ask([each.object for each in look.objects], look.checks)
@@ -189,6 +193,17 @@ def _foreign(row: TeamChange, look: TeamObserved) -> Problem | None:
         said,
         "Choose other names with `--namespace` and `--queue`, or add the team to"
         " quartermaster.yaml, which may use what exists.",
+    )
+
+
+def _other(row: TeamChange, look: TeamObserved) -> Problem | None:
+    """What a failed request left counts only for a request of the same."""
+    other = next((each.object.title for each in look.objects if each.is_other), None)
+    if row.verb == Verb.REMOVE or other is None:
+        return None
+    return Problem(
+        f"{other} exists already, created by Quartermaster for a request with other values.",
+        f"Request it again with the values of that request, or delete {other} first.",
     )
 
 

@@ -1,5 +1,7 @@
 """The objects of a team in its cluster, and how rows keep them."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,20 +91,34 @@ def _subject(user: str) -> dict[str, str]:
 
 
 def labelled(body: Mapping[str, Any], installation: str, team: str) -> dict[str, Any]:
-    """The object with the labels by which it is found to be this installation's."""
+    """The object with the labels by which it is found to be this installation's.
+
+    An annotation has the digest of its body, by which another request's is told apart.
+    """
     metadata = dict(body["metadata"])
     own = {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,
         labels.TEAM: team,
     }
-    return {**body, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **own}}}
+    metadata["labels"] = {**metadata.get("labels", {}), **own}
+    metadata["annotations"] = {labels.MANIFEST: _digest(body)}
+    return {**body, "metadata": metadata}
 
 
 def is_ours(found: ClusterObject, installation: str, team: str) -> bool:
     """Whether this installation made an object, for this team."""
     at = found.labels
     return at.get(labels.INSTALLATION) == installation and at.get(labels.TEAM) == team
+
+
+def is_same(found: ClusterObject, body: Mapping[str, Any]) -> bool:
+    """Whether an object that is ours was created from this body."""
+    return found.metadata.annotations.get(labels.MANIFEST) == _digest(body)
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from bot.teams.objects import (
     KeptObject,
     engine_of,
     is_ours,
+    is_same,
     kept,
     labelled,
     objects_of,
@@ -56,7 +57,8 @@ def _state(cluster: Cluster, engine: EngineDefinition, team: str, each: KeptObje
     if found is None:
         return ObjectState(each)
     ours = is_ours(found, cluster.installation, team)
-    return ObjectState(each, found.uid, ours, found.metadata.deletion_timestamp is not None)
+    is_leaving = found.metadata.deletion_timestamp is not None
+    return ObjectState(each, found.uid, ours, is_leaving, ours and not is_same(found, each.body))
 
 
 def _dry_run_of(

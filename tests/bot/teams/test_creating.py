@@ -211,6 +211,29 @@ def test_request_after_a_failure_uses_what_is_there(teaming: Teaming) -> None:
     assert teaming.row(row_id).phase == ChangePhase.DONE
 
 
+@pytest.mark.parametrize("other", [{"gpus": 4}, {"above": "gpus"}, {"namespace": "vision-2"}])
+def test_request_that_differs_from_what_is_there_ends(teaming: Teaming, other: Any) -> None:
+    row_id = teaming.create()
+    teaming.pass_time(seconds=10)
+    allow = teaming.deny("localqueues")
+    teaming.decides(row_id)
+    teaming.pass_time(seconds=30)
+    assert teaming.row(row_id).phase == ChangePhase.FAILED
+    allow()
+    row_id = teaming.create(**other)
+    teaming.pass_time(seconds=10)
+    assert teaming.card(row_id)[:3] == [
+        "❌ Create team vision · Failed",
+        (
+            "ClusterQueue vision exists already, created by Quartermaster for a request with other"
+            " values. Nothing was changed."
+        ),
+        "Request it again with the values of that request, or delete ClusterQueue vision first.",
+    ]
+    row_id = teaming.created()
+    assert teaming.row(row_id).phase == ChangePhase.DONE
+
+
 def test_missing_rights_are_named_before_the_approval(teaming: Teaming) -> None:
     teaming.world.app.access.forbidden.add(("bind", "clusterroles"))
     teaming.world.app.access.forbidden.add(("create", "localqueues"))
