@@ -26,7 +26,7 @@ from bot.teams.decide import (
     TeamObserved,
     decide,
 )
-from bot.teams.objects import engine_of, labelled, read, resource_of
+from bot.teams.objects import labelled, read, resource_of
 from bot.teams.observe import dry_run, states
 from bot.teams.record import ChangeFindings, TeamRecorder
 from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
@@ -117,13 +117,12 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         return [_found(each) for each in self._states(row)]
 
     def _states(self, row: TeamChange) -> list[ObjectState]:
-        engine = engine_of(self._context.settings(), row.cluster)
-        return states(self._cluster(row), engine, row.team, read(row.objects))
+        return states(self._cluster(row), row.team, read(row.objects))
 
     def _make(self, row: TeamChange, observed: TeamObserved, decision: MakeObject) -> Decision:
         """Creates the object; a refusal that repeating cannot help ends the change."""
         each, cluster = decision.object, self._cluster(row)
-        resource = resource_of(engine_of(self._context.settings(), row.cluster), each.kind)
+        resource = resource_of(each.kind)
         body = labelled(each.body, cluster.installation, row.team)
         refused = create_once(cluster, resource, body, each.namespace, hopeless=_HOPELESS)
         if refused is None:
@@ -136,9 +135,8 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
     def _remove(self, row: TeamChange, decision: RemoveObject) -> Decision:
         """Deletes the object; while the cluster refuses, the card says so."""
         each, cluster = decision.object, self._cluster(row)
-        resource = resource_of(engine_of(self._context.settings(), row.cluster), each.kind)
         try:
-            cluster.delete(resource, each.name, each.namespace, uid=decision.uid)
+            cluster.delete(resource_of(each.kind), each.name, each.namespace, uid=decision.uid)
         except ClusterError as error:
             if error.is_final or error.reason in _HOPELESS:
                 return UpdateStatus(ChangePhase.REMOVING, f"{error.message} {error.hint}".strip())

@@ -150,6 +150,10 @@ def read(rows: Sequence[Mapping[str, Any]]) -> list[KeptObject]:
     return [KeptObject(r["kind"], r["name"], r["namespace"], r["body"]) for r in rows]
 
 
-def resource_of(engine: EngineDefinition, kind: str) -> Resource[Any]:
-    """The resource of a kind of object that teams on an engine have."""
-    return next(each for each in kinds_of(engine) if each.kind == kind)
+def resource_of(kind: str) -> Resource[Any]:
+    """The resource of a kind of object that teams have, on whatever engine.
+
+    A cluster's engine may have changed since the team was created.
+    """
+    kinds = (each for engine in ENGINES.values() for each in kinds_of(engine))
+    return next(each for each in kinds if each.kind == kind)

@@ -6,12 +6,10 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import NAMESPACES, ROLE_BINDINGS
 from bot.config import Settings
 from bot.errors import ClusterError
-from bot.quotas.engines.definition import EngineDefinition
 from bot.quotas.engines.team_objects import TeamQuota
 from bot.teams.decide import ObjectState, Problem, TeamObserved
 from bot.teams.objects import (
     KeptObject,
-    engine_of,
     is_ours,
     is_same,
     kept,
@@ -29,31 +27,28 @@ _SWITCH = (
 )
 
 
-def states(
-    cluster: Cluster, engine: EngineDefinition, team: str, objects: Sequence[KeptObject]
-) -> list[ObjectState]:
+def states(cluster: Cluster, team: str, objects: Sequence[KeptObject]) -> list[ObjectState]:
     """How these objects are in the cluster now."""
-    return [_state(cluster, engine, team, each) for each in objects]
+    return [_state(cluster, team, each) for each in objects]
 
 
 def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserved:
     """What would be made for a new team, and whether the API server would accept it."""
     quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above)
-    engine = engine_of(settings, cluster.name)
     try:
         objects = read(kept(objects_of(settings, cluster, cluster.whoami().username, quota)))
-        found = states(cluster, engine, row.team, objects)
-        checks = tuple(_dry_run_of(cluster, engine, row.team, each, found) for each in found)
+        found = states(cluster, row.team, objects)
+        checks = tuple(_dry_run_of(cluster, row.team, each, found) for each in found)
     except ClusterError as error:
         if error.is_final or error.reason in _REFUSED:
             unblock = _SWITCH if error.reason == "Forbidden" else error.hint
             return TeamObserved(problem=Problem(error.message, unblock))
         raise
-    return TeamObserved(objects=found, checks=checks, problem=_lacking(cluster, engine, row, found))
+    return TeamObserved(objects=found, checks=checks, problem=_lacking(cluster, row, found))
 
 
-def _state(cluster: Cluster, engine: EngineDefinition, team: str, each: KeptObject) -> ObjectState:
-    found = cluster.get(resource_of(engine, each.kind), each.name, each.namespace)
+def _state(cluster: Cluster, team: str, each: KeptObject) -> ObjectState:
+    found = cluster.get(resource_of(each.kind), each.name, each.namespace)
     if found is None:
         return ObjectState(each)
     ours = is_ours(found, cluster.installation, team)
@@ -62,11 +57,7 @@ def _state(cluster: Cluster, engine: EngineDefinition, team: str, each: KeptObje
 
 
 def _dry_run_of(
-    cluster: Cluster,
-    engine: EngineDefinition,
-    team: str,
-    state: ObjectState,
-    every: Sequence[ObjectState],
+    cluster: Cluster, team: str, state: ObjectState, every: Sequence[ObjectState]
 ) -> str:
     """What is known of an object before it is made; ClusterError if it would be refused.
 
@@ -78,15 +69,13 @@ def _dry_run_of(
     if each.namespace is not None and every[0].is_missing:
         return "allowed; no dry run before its namespace exists"
     body = labelled(each.body, cluster.installation, team)
-    cluster.create(resource_of(engine, each.kind), body, each.namespace, is_trial=True)
+    cluster.create(resource_of(each.kind), body, each.namespace, is_trial=True)
     return "accepted by a dry run"
 
 
-def _lacking(
-    cluster: Cluster, engine: EngineDefinition, row: TeamChange, found: Sequence[ObjectState]
-) -> Problem | None:
+def _lacking(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) -> Problem | None:
     """The rights that a dry run cannot try, since the namespace does not exist yet."""
-    missing = list(_not_allowed(cluster, engine, row, found))
+    missing = list(_not_allowed(cluster, row, found))
     if not missing:
         return None
     return Problem(
@@ -94,11 +83,9 @@ def _lacking(
     )
 
 
-def _not_allowed(
-    cluster: Cluster, engine: EngineDefinition, row: TeamChange, found: Sequence[ObjectState]
-) -> Iterator[str]:
+def _not_allowed(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) -> Iterator[str]:
     for state in found:
-        each, resource = state.object, resource_of(engine, state.object.kind)
+        each, resource = state.object, resource_of(state.object.kind)
         if not state.is_missing or resource is NAMESPACES:
             continue
         place = row.namespace if each.namespace else None

@@ -75,7 +75,7 @@ def _missing(engine: EngineDefinition, cluster: Cluster, view: TeamView) -> Iter
             f" {', '.join(lacking)}. It needs a RoleBinding there."
         )
     if team.cluster == cluster.name:
-        for each in states(cluster, engine, view.name, view.objects):
+        for each in states(cluster, view.name, view.objects):
             if each.is_missing:
                 yield f"{each.object.title} is missing; Quartermaster had created it."
 

@@ -1,5 +1,6 @@
 """Teams that are created: dry run, approval, then one object at a time, never another's."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -370,7 +371,7 @@ def test_replica_with_old_settings_sees_the_rows(teaming: Teaming) -> None:
         TeamRequest("speech", 2, namespace="vision"): "Namespace vision belongs to team vision.",
     }.items():
         with pytest.raises(UserError, match=said):
-            teaming.do(lambda session, asked=asked: teams.plan(session, asked))
+            teaming.do(partial(teams.plan, asked=asked))
 
 
 def test_team_that_is_left_out_is_not_made_again(teaming: Teaming) -> None:

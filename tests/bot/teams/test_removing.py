@@ -177,6 +177,14 @@ def test_what_lost_our_labels_is_left(teaming: Teaming) -> None:
     assert teaming.names("clusterqueues") == ["team-a", "team-b", "vision"]
 
 
+def test_team_of_an_earlier_engine_is_removed(teaming: Teaming) -> None:
+    teaming.created()
+    teaming.policy = teaming.told(clusters={"default": {"engine": "kai"}})
+    approved(teaming)
+    teaming.pass_time(minutes=2)
+    assert deletions(teaming) == DELETES
+
+
 def test_refused_deletion_is_shown_and_repeated(teaming: Teaming) -> None:
     teaming.created()
     allow = teaming.deny_deletion("namespaces")
