@@ -45,7 +45,7 @@ def question(team: SlackTeam) -> Reply:
     rows = tuple((each.kind, each.name, each.namespace or "") for each in objects)
     lines = (
         plain(f"No run, session, dataset, cache, snapshot or quota override of {team.name} is left."
-              " PVCs and pods are looked for before anything is deleted."),
+              " PVCs, pods and workloads are looked for before anything is deleted."),
         plain(_WITH_IT),
         plain("An approver other than you has to approve it."),
     )  # fmt: skip

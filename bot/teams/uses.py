@@ -1,11 +1,14 @@
 """What needs a team: what the areas keep for it, and what is in its namespace."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PODS, PVCS
+from bot.cluster.resources import PODS, PVCS, Resource
+from bot.cluster.types.objects import ClusterObject
+from bot.errors import ClusterError
 
 TeamUses = Callable[[Session, str], Iterable[tuple[str, int]]]
 """What an area keeps for a team, with the number of each."""
@@ -19,14 +22,33 @@ def kept_for(session: Session, team: str, areas: Sequence[TeamUses]) -> list[str
 
 
 def in_namespace(cluster: Cluster, namespace: str) -> Iterator[str]:
-    """The PVCs and pods of a namespace, read from the cluster, as sentences with numbers."""
+    """The PVCs, pods and workloads of a namespace, read from the cluster, with numbers.
+
+    Workloads are those that have not ended: while they are suspended, they have no pods.
+    """
     claims = cluster.list(PVCS, namespace)
     pods = [each for each in cluster.list(PODS, namespace) if each.status.phase not in _OVER]
-    for what, found in (("PVC", claims), ("pod", pods)):
-        if found:
-            named = ", ".join(sorted(each.name for each in found)[:_NAMED])
-            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-            yield f"{_counted(what, len(found)).rstrip('.')}: {named}{more}."
+    yield from _named("PVC", claims)
+    yield from _named("pod", pods)
+    for resource, has_ended in cluster.workloads.items():
+        found = _served(cluster, resource, namespace)
+        yield from _named(resource.kind, [each for each in found if not has_ended(each)])
+
+
+def _served(cluster: Cluster, resource: Resource[Any], namespace: str) -> Sequence[Any]:
+    try:
+        return cluster.list(resource, namespace)
+    except ClusterError as error:
+        if error.reason != "NotServed":
+            raise
+        return ()
+
+
+def _named(what: str, found: Sequence[ClusterObject]) -> Iterator[str]:
+    if found:
+        named = ", ".join(sorted(each.name for each in found)[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield f"{_counted(what, len(found)).rstrip('.')}: {named}{more}."
 
 
 def _counted(what: str, count: int) -> str:

@@ -41,8 +41,8 @@ def test_what_is_deleted_is_shown_first(teaming: Teaming) -> None:
     assert told == [
         "Remove team vision and its 4 objects?",
         (
-            "No run, session, dataset, cache, snapshot or quota override of vision is left. PVCs"
-            " and pods are looked for before anything is deleted."
+            "No run, session, dataset, cache, snapshot or quota override of vision is left. PVCs,"
+            " pods and workloads are looked for before anything is deleted."
         ),
         (
             "Everything in the namespace is deleted with it, such as Secrets and ConfigMaps that"
@@ -134,6 +134,23 @@ def test_volumes_in_the_namespace_end_it(teaming: Teaming) -> None:
         "End or delete these first; then request it again.",
     ]
     assert "vision" in teaming.settings().teams
+
+
+def test_jobs_that_wait_without_pods_end_it(teaming: Teaming) -> None:
+    teaming.created()
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+    job = {
+        "metadata": {"name": "by-hand"},
+        "spec": {"suspend": True, "template": {"spec": pod}},
+    }
+    teaming.world.create("jobs", job, "vision")
+    row_id = teaming.remove()
+    teaming.pass_time(seconds=10)
+    row = teaming.row(row_id)
+    assert (row.phase, row.reason) == (
+        ChangePhase.FAILED,
+        "Team vision is still in use. It has 1 Job: by-hand. Nothing was changed.",
+    )
 
 
 def test_use_after_the_approval_puts_it_back(teaming: Teaming) -> None:
