@@ -13,6 +13,8 @@ from bot.approvals import Approvals, Verdict
 from bot.approvals.context import ApprovalContext
 from bot.clock import Clock
 from bot.cluster import labels
+from bot.cluster.api.connection import Connection
+from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.database import Database
 from bot.people.access import Access, Caller, ChannelPlace
@@ -20,14 +22,15 @@ from bot.reconcile.frame import ControllerContext
 from bot.teams.checking import check_rights
 from bot.teams.controller import TeamController
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
+from bot.training.kinds import WORKLOADS
 from playground.cluster.kai_story import ABOVE
-from tests.bot.ground import CAROL, ERIN
+from tests.bot.cluster.conftest import PATIENT
+from tests.bot.ground import CAROL, ERIN, INSTALLATION
 from tests.cluster.api import Api, ApiError, Object, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kai import QUEUES, furnish
 from tests.cluster.rights import BOT, deploy
 from tests.cluster.site import Site
-from tests.cluster.test_datasets import cluster_of
 from tests.cluster.test_repairs import nobody
 
 BINDINGS = "rolebindings.rbac.authorization.k8s.io"
@@ -63,7 +66,8 @@ class Rig:
                 "approvals": {"team_change": deciders},
             }
         )
-        self.cluster = cluster_of(plane)
+        connection = Connection.to(str(plane.bot_kubeconfig), timeouts=PATIENT)
+        self.cluster = Cluster("default", connection, INSTALLATION, workloads=WORKLOADS)
         clusters = {"default": self.cluster}
         access = Access(lambda: self.settings)
         self.approvals = Approvals(lambda: self.settings, access)
