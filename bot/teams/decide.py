@@ -172,7 +172,8 @@ def _removing(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
     first = own[0]
     if not first.is_leaving:
         if look.uses:
-            return UpdateStatus(ChangePhase.REMOVING, " ".join(look.uses))
+            waits = f"{' '.join(look.uses)} End or delete these; then the rest is deleted."
+            return UpdateStatus(ChangePhase.REMOVING, waits)
         return RemoveObject(first.object, first.uid)
     is_slow = now - row.since > _SLOW_AFTER
     said = f"{first.object.title} is being deleted: Kubernetes waits for what its finalizers name."

@@ -174,7 +174,8 @@ def test_namespace_with_new_volumes_is_kept(teaming: Teaming) -> None:
     teaming.world.create("persistentvolumeclaims", claim("weights"), "vision")
     teaming.pass_time(minutes=5)
     assert deletions(teaming) == DELETES[:3]
-    assert "It has 1 PVC: weights." in teaming.card(row_id)
+    waits = "It has 1 PVC: weights. End or delete these; then the rest is deleted."
+    assert waits in teaming.card(row_id)
     teaming.world.delete("persistentvolumeclaims", "weights", "vision")
     teaming.pass_time(minutes=5)
     assert teaming.row(row_id).phase == ChangePhase.DONE
