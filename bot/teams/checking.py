@@ -28,8 +28,8 @@ def settings_with_teams(settings: Settings) -> tuple[Settings, Findings]:
 
 
 def check_rights(settings: Settings, cluster: Cluster, about: str) -> Findings:
-    """Whether the bot has the rights to create and remove teams, if that is switched on."""
-    if settings.team_creation is None:
+    """Whether the bot has the rights to create and remove teams, if it can do so there."""
+    if settings.team_creation is None or engine_of(settings, cluster.name).teams is None:
         return
     missing = list(_missing(settings, cluster))
     if missing:

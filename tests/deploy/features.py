@@ -85,6 +85,7 @@ SETS: Mapping[str, dict[str, Any]] = {
     "team-creation": with_minimal(_CREATION),
     "team-creation-kai": with_minimal(_CREATION, default_cluster(engine="kai")),
     "team-creation-no-engine": with_minimal(_CREATION, default_cluster(engine="none")),
+    "team-creation-runai": with_minimal(_CREATION, default_cluster(engine="runai", runai=_RUNAI)),
     "team-creation-by-identity": with_minimal(_CREATION, {"subjects": SUBJECTS}),
     "ingress-of-sessions": with_minimal(default_cluster(ingress={"host": "*.ml.example.com"})),
     "host-network": with_minimal(

@@ -6,6 +6,13 @@ from bot.findings import Finding
 from bot.teams.checking import check_rights, settings_with_teams
 from tests.bot.teams.teaming import Teaming
 
+RUNAI = {
+    "url": "https://acme.run.ai",
+    "cluster_id": "71f69d83-ba66-4822-adf5-55ce55efd210",
+    "client_id": "quartermaster",
+    "client_secret_file": "/run/secrets/runai/client-secret",
+}
+
 
 def rights(rig: Teaming) -> list[Finding]:
     return list(check_rights(rig.policy, rig.cluster, "cluster default"))
@@ -19,6 +26,12 @@ def test_rights_are_checked_where_it_is_on(teaming: Teaming) -> None:
     says = "missing for `/team create`: delete namespaces, bind ClusterRole quartermaster-team"
     assert rights(teaming) == [Finding(about, "failed", says, remedy)]
     teaming.policy = teaming.told(team_creation=None)
+    assert rights(teaming) == []
+
+
+def test_no_rights_are_missed_on_runai(teaming: Teaming) -> None:
+    teaming.world.app.access.forbidden |= {("delete", "namespaces")}
+    teaming.policy = teaming.told(clusters={"default": {"engine": "runai", "runai": RUNAI}})
     assert rights(teaming) == []
 
 
