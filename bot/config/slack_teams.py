@@ -31,7 +31,7 @@ def with_slack_teams(settings: Settings, rows: TeamRows) -> tuple[Settings, tupl
 def with_slack_team(settings: Settings, name: str, said: Mapping[str, Any]) -> Settings | str:
     """The settings with this team, or why it does not fit the others."""
     try:
-        team = Team.model_validate({**_in_file(settings, name), **said})
+        team = Team.model_validate({**_in_file(settings, name, said), **said})
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
@@ -40,9 +40,10 @@ def with_slack_team(settings: Settings, name: str, said: Mapping[str, Any]) -> S
     return next((each for each in _sentences(found) if each not in known), found)
 
 
-def _in_file(settings: Settings, name: str) -> dict[str, Any]:
-    team = settings.teams.get(name)
-    return team.model_dump(exclude_unset=True) if team is not None else {}
+def _in_file(settings: Settings, name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of the team; its `clusters` are beaten by a `cluster`, too."""
+    team, beaten = settings.teams.get(name), {"clusters"} if "cluster" in said else set()
+    return team.model_dump(exclude_unset=True, exclude=beaten) if team is not None else {}
 
 
 def _sentences(settings: Settings) -> Iterator[str]:

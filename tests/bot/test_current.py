@@ -145,6 +145,16 @@ def test_what_slack_says_beats_the_file(path: Path, current: CurrentSettings) ->
     assert (team.namespace, team.queue, team.limits.gpus_per_run) == ("vision", "vision", 4)
 
 
+def test_cluster_of_slack_beats_clusters_of_file(path: Path, current: CurrentSettings) -> None:
+    own = "  vision: {namespace: old, queue: old, clusters: [default], time_zone: Europe/Berlin}\n"
+    path.write_text(GOOD + own)
+    current.add_teams(lambda: {"vision": {**SAID, "cluster": "default"}})
+    current.refresh()
+    team = current().teams["vision"]
+    assert (current.problem, team.reach, team.channels) == (None, ("default",), ("C0VISION",))
+    assert team.time_zone == "Europe/Berlin"
+
+
 def test_team_that_does_not_fit_is_named(path: Path, current: CurrentSettings) -> None:
     current.add_teams(lambda: {"vision": SAID})
     path.write_text(GOOD.replace("C0TEAMA", "C0VISION"))
