@@ -137,9 +137,8 @@ class Program:
         try:
             output, complaint = process.communicate(timeout=self._timeout)
         except subprocess.TimeoutExpired as error:
-            # What it started holds its output open, too.
+            # What it started holds its output open, too; what left its session is not waited for.
             os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
             raise self._error(f"it did not end within {self._timeout:g} s") from error
         if process.returncode:
             said = " ".join(complaint.decode(errors="replace").split())

@@ -1,7 +1,10 @@
 """Programs of kubeconfigs that print credentials."""
 
 import json
+import os
+import signal
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -157,3 +160,20 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
     assert caught.value.message.endswith(": it did not end within 0.5 s.")
     # What it started has ended with it.
     assert not Path("/proc", (tmp_path / "pid").read_text().strip(), "cwd").exists()
+
+
+def test_a_process_that_outlives_a_program_is_not_waited_for(tmp_path: Path) -> None:
+    from kubernetes.config.kube_config import ConfigNode  # noqa: PLC0415 - only here
+
+    node: type = ConfigNode
+    # In a session of its own, and with the program's output open.
+    user = program(tmp_path, "setsid sleep 20 & echo $! >pid; wait")
+    run = Program(node("user", user), str(tmp_path), None, timeout=0.5)
+    begun = time.monotonic()
+    try:
+        with pytest.raises(ClusterError) as caught:
+            run.run()
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert caught.value.message.endswith(": it did not end within 0.5 s.")
+    assert time.monotonic() - begun < 15
