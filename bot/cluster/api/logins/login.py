@@ -45,8 +45,9 @@ class RenewedToken:
         known = self._token
         if known is not None and now < min(known.renew_at, known.ends_at):
             return known.word
-        if now >= self._retry_at:
-            known = self._renewed(now)
+        # A clock that was set back does not count as a wait.
+        if not 0 < self._retry_at - now <= RETRY_SECONDS:
+            known = self._renewed()
         if known is not None and self._failure is None:
             return known.word
         if known is not None and now < known.ends_at:
@@ -54,11 +55,12 @@ class RenewedToken:
         failure = self._failure or ClusterError("There is no token.", reason=CREDENTIALS)
         raise ClusterError(failure.message, failure.hint, reason=failure.reason) from failure
 
-    def _renewed(self, now: float) -> Token | None:
+    def _renewed(self) -> Token | None:
         try:
             self._token, self._failure = self._renew(), None
         except ClusterError as error:
-            self._failure, self._retry_at = error, now + RETRY_SECONDS
+            # The renewal itself may have taken longer than the pause.
+            self._failure, self._retry_at = error, self._clock() + RETRY_SECONDS
         return self._token
 
 

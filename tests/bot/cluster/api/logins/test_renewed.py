@@ -14,10 +14,12 @@ class Cloud:
 
     now: float = 1_000_000.0
     is_down: bool = False
+    takes_seconds: float = 0.0
     asked_at: list[float] = field(default_factory=list)
 
     def give(self) -> Token:
         self.asked_at.append(self.now)
+        self.now += self.takes_seconds
         if self.is_down:
             raise ClusterError("The cloud is down.", "Wait.", reason="Credentials")
         return Token(f"token-{len(self.asked_at)}", self.now + 600, self.now + 840)
@@ -68,6 +70,23 @@ def test_an_ended_token_is_never_shown(cloud: Cloud, token: RenewedToken) -> Non
     cloud.minutes(0.2)
     cloud.is_down = False
     assert token() == "token-3"
+
+
+def test_a_slow_failure_is_not_repeated_at_once(cloud: Cloud, token: RenewedToken) -> None:
+    cloud.is_down, cloud.takes_seconds = True, 15.0
+    for _ in range(3):
+        with pytest.raises(ClusterError):
+            token()
+    assert len(cloud.asked_at) == 1
+
+
+def test_a_clock_set_back_delays_no_renewal(cloud: Cloud, token: RenewedToken) -> None:
+    cloud.is_down = True
+    with pytest.raises(ClusterError):
+        token()
+    cloud.is_down = False
+    cloud.minutes(-60)
+    assert token() == "token-2"
 
 
 def test_tokens_are_not_in_representations() -> None:
