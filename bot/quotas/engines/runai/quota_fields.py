@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from bot.errors import ClusterError
-from bot.quotas.engines.engine import QuotaReader
+from bot.quotas.engines.engine import ZERO, QuotaReader
 from bot.quotas.engines.quota import NOMINAL, Observed, QuotaAnnotation, QuotaField, QuotaTarget
 from bot.quotas.engines.runai.api import RunaiApi
 from bot.quotas.engines.runai.objects import GpuShare, PoolResources, ProjectRecord
@@ -69,8 +69,9 @@ def changed(share: GpuShare, field: str, value: Decimal) -> GpuShare:
     if field != NOMINAL:
         return msgspec.structs.replace(share, deserved=quota, limit=quota + value)
     limit = share.limit
-    if limit is not None and limit > 0:
-        limit += value - quota
+    if limit is not None and limit >= 0:
+        # Never negative, which would be no limit.
+        limit = max(ZERO, limit + value - quota)
     return msgspec.structs.replace(share, deserved=value, limit=limit)
 
 

@@ -14,7 +14,10 @@ from bot.cluster.resources import NODES
 from bot.config import Settings
 from bot.database.database import Database
 from bot.people.access import Access
+from bot.quotas.engines.quota import NOMINAL
 from bot.quotas.engines.registry import Engines
+from bot.quotas.engines.runai.objects import GpuShare
+from bot.quotas.engines.runai.quota_fields import changed
 from bot.quotas.renderer import OverrideRenderer
 from bot.quotas.service import QuotaService
 from bot.quotas.tables import OverridePhase
@@ -146,11 +149,28 @@ def test_a_limit_moves_along_with_the_quota(rig: ProjectRig) -> None:
     gpu["limit"] = 8
     rig.look()
     rig.approved("+2")
-    changed = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
-    assert changed == {"deserved": 6, "limit": 10, "overQuotaWeight": 2}
+    raised = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
+    assert raised == {"deserved": 6, "limit": 10, "overQuotaWeight": 2}
     rig.pass_time(3 * DAY + SOON)
     restored = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
     assert restored == {"deserved": 4, "limit": 8, "overQuotaWeight": 2}
+
+
+def test_a_limit_returns_from_zero(rig: ProjectRig) -> None:
+    gpu = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
+    gpu |= {"deserved": 0, "limit": 0}
+    rig.look()
+    rig.approved("+2")
+    raised = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
+    assert raised == {"deserved": 2, "limit": 2, "overQuotaWeight": 2}
+    rig.pass_time(3 * DAY + SOON)
+    restored = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
+    assert restored == {"deserved": 0, "limit": 0, "overQuotaWeight": 2}
+
+
+def test_a_limit_never_turns_into_none() -> None:
+    share = GpuShare(deserved=Decimal(4), limit=Decimal(2))
+    assert changed(share, NOMINAL, Decimal(1)).limit == 0
 
 
 def test_an_override_may_raise_what_is_borrowed(rig: ProjectRig) -> None:
@@ -158,8 +178,8 @@ def test_an_override_may_raise_what_is_borrowed(rig: ProjectRig) -> None:
     rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]["limit"] = 6
     rig.look()
     rig.approved("+3")
-    changed = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
-    assert changed == {"deserved": 4, "limit": 9, "overQuotaWeight": 2}
+    raised = rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]
+    assert raised == {"deserved": 4, "limit": 9, "overQuotaWeight": 2}
     rig.pass_time(3 * DAY + SOON)
     assert rig.plane.tenant.projects["team-a"]["resources"][0]["gpu"]["limit"] == 6
 
