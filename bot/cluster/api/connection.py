@@ -91,6 +91,7 @@ class Connection:
         self._renewed_at = float("-inf")
         self._headers: dict[str, str] = {}
         self._asked_at = float("-inf")
+        self._kept: tuple[Access, dict[str, str]] | None = None
         self._lock = Lock()
 
     @classmethod
@@ -153,12 +154,19 @@ class Connection:
 
     def _credentials(self, refused: Access | None) -> tuple[Access, dict[str, str]]:
         """Access with its headers; reloaded if it was rejected, at a limited rate."""
+        kept = self._kept
+        if refused is None and kept is not None and self._lock.locked():
+            # Another thread renews them, minutes before they end.
+            return kept
         # Programs that make tokens may hang; whoever waits behind one gives up.
         if not self._lock.acquire(timeout=self.timeouts.read):
             raise ClusterError(
                 "Waiting for the cluster's credentials took too long.", reason="Timeout"
             )
+        found: tuple[Access, dict[str, str]] | None = None
         try:
+            if refused is not None:
+                self._kept = None
             now = time.monotonic()
             worn = refused is self._access and now - self._renewed_at > self.timeouts.renewals_apart
             age = now - self._asked_at
@@ -168,8 +176,10 @@ class Connection:
                 self._access, is_stale = self._load(), True
             if is_stale:
                 self._headers, self._asked_at = self._access.headers(), now
-            return self._access, self._headers
+            found = self._access, self._headers
+            return found
         finally:
+            self._kept = found
             self._lock.release()
 
     def _exchange(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import which
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -125,6 +126,36 @@ def test_credentials_are_not_read_for_each_request(server: ApiServer) -> None:
     connection.send(READ)
     connection.send(READ)
     assert tokens(server) == ["one", "one"]
+
+
+def test_requests_go_on_while_a_token_is_renewed(server: ApiServer) -> None:
+    asked: list[str] = []
+    renewing, may_end = Event(), Event()
+
+    def renewed(configuration: Any) -> None:
+        asked.append("two" if asked else "one")
+        if len(asked) == 2:
+            renewing.set()
+            may_end.wait(60)
+        configuration.api_key["BearerToken"] = f"Bearer {asked[-1]}"
+
+    def fill(configuration: Any) -> None:
+        configuration.host = server.url
+        configuration.api_key["BearerToken"] = ""
+        configuration.refresh_api_key_hook = renewed
+
+    connection = Connection(lambda: open_access(fill), replace(ASKING, read=2.0))
+    server.on("GET", "/x", answer(200, b"ok"))
+    connection.send(READ)
+    first = Thread(target=connection.send, args=(READ,))
+    first.start()
+    try:
+        assert renewing.wait(60)
+        assert connection.send(READ).body == b"ok"
+    finally:
+        may_end.set()
+        first.join(60)
+    assert tokens(server) == ["one", "one", "two"]
 
 
 def test_a_server_with_another_certificate_gets_no_token(
