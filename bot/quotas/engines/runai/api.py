@@ -9,12 +9,13 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
+from urllib3.exceptions import TimeoutError as LateError
 
 from bot.cluster.api.answers import decoder
 from bot.cluster.types.objects import ObjectPart
@@ -34,6 +35,8 @@ T = TypeVar("T")
 R = TypeVar("R", ProjectRecord, NodePoolRecord, WorkloadRecord)
 
 TIME_OUT = urllib3.Timeout(connect=3.0, read=10.0)
+_WHOLE_SECONDS = 25.0
+_CHUNK_BYTES = 1_048_576
 PAGE = 500
 _MOST_PAGES = 100
 # A token is renewed this long before its end.
@@ -65,6 +68,11 @@ class ClusterRecord(ObjectPart, frozen=True, kw_only=True):
     version: str | None = None
 
 
+class _Answer(NamedTuple):
+    status: int
+    data: bytes
+
+
 class _Token(ObjectPart, frozen=True, kw_only=True):
     access_token: str = ""
     expires_in: int | None = None
@@ -89,9 +97,10 @@ for _class in (ClusterRecord, _Token, _Refusal, _Page):
 
 
 class RunaiApi:
-    """One control plane and one of its clusters; requests end within 13 s and raise ClusterError.
+    """One control plane and one of its clusters; requests raise ClusterError.
 
-    It may be used by several threads; they share a token.
+    An answer has to begin within 10 s, and to end within another 25 s. It may be used by several
+    threads; they share a token.
     """
 
     def __init__(
@@ -194,19 +203,30 @@ class RunaiApi:
             raise self._refusal(doing, answer)
         return answer.data
 
-    def _send(
-        self, method: str, target: str, content: bytes | None, token: str = ""
-    ) -> urllib3.BaseHTTPResponse:
+    def _send(self, method: str, target: str, content: bytes | None, token: str = "") -> _Answer:
         headers = {**_JSON, "Authorization": f"Bearer {token}"} if token else _JSON
         url = f"{self._settings.url.rstrip('/')}{target}"
         try:
-            return self._pool.request(method, url, body=content, headers=headers, redirect=False)
+            with self._pool.request(
+                method, url, body=content, headers=headers, redirect=False, preload_content=False
+            ) as response:
+                return _Answer(response.status, self._read(response))
         except (HTTPError, OSError) as error:
             raise ClusterError(
                 f"{self._where} does not respond: {type(error).__name__}.",
                 "Check runai.url and runai.ca_file, and whether the bot can reach it. Retrying.",
                 reason="Unreachable",
             ) from error
+
+    def _read(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        """The whole body; a server that sends it drop by drop is given up on."""
+        deadline = self._seconds() + _WHOLE_SECONDS
+        chunks = []
+        while chunk := response.read1(_CHUNK_BYTES):
+            chunks.append(chunk)
+            if self._seconds() > deadline:
+                raise LateError
+        return b"".join(chunks)
 
     def _valid_token(self) -> str:
         with self._lock:
@@ -256,9 +276,7 @@ class RunaiApi:
             )
         return text.strip()
 
-    def _refusal(
-        self, doing: str, answer: urllib3.BaseHTTPResponse, hint: str = ""
-    ) -> ClusterError:
+    def _refusal(self, doing: str, answer: _Answer, hint: str = "") -> ClusterError:
         """What its `{code, message}` says, for people."""
         try:
             said: str = decoder(_Refusal).decode(answer.data).message

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from bot.quotas.engines.runai.api import RunaiApi
 from bot.quotas.engines.runai.objects import GpuRequest, GpuShare, RequestedResources
 from playground.ledger import Fault
 from playground.runai.estate import CLUSTER
+from tests.bot.cluster.api.api_server import Asked, Wire, serving
 from tests.bot.quotas.engines.runai.plane import POOL, ControlPlane, workload
 
 WHO = "Run:ai (cluster default)"
@@ -165,6 +167,26 @@ def test_an_unreachable_control_plane_is_named(plane: ControlPlane) -> None:
         "Check runai.url and runai.ca_file, and whether the bot can reach it. Retrying.",
         "Unreachable",
     )
+
+
+def test_an_answer_in_drops_is_given_up_on(plane: ControlPlane) -> None:
+    with serving() as slow:
+
+        def drip(_: Asked, wire: Wire) -> None:
+            wire.begin()
+            for _drop in range(200):
+                if slow.closing.wait(0.05):
+                    return
+                wire.line(b" ")
+            wire.end()
+
+        slow.on("POST", "/api/v1/token", drip)
+        # Each look at the clock is 10 s after the one before.
+        clock = count(step=10.0)
+        api = RunaiApi("default", plane.settings(url=slow.url), lambda: next(clock))
+        with closing(api), pytest.raises(ClusterError) as refused:
+            api.projects()
+    assert refused.value.message == f"{WHO} does not respond: TimeoutError."
 
 
 def test_another_server_is_not_taken_for_run_ai(plane: ControlPlane, api: RunaiApi) -> None:
