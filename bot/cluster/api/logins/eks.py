@@ -226,7 +226,7 @@ class EksSigner:
 
         try:
             yield
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, OSError, ValueError) as error:
             what = f"Logging in to EKS cluster {self._asked.cluster} by {self._asked.identity}"
             text = sentence(what, str(error))
             raise ClusterError(text, self._hint(error), reason=CREDENTIALS) from error

@@ -181,6 +181,19 @@ def test_a_missing_aws_identity_is_said(server: ApiServer, tmp_path: Path) -> No
     assert (error.reason, server.asked) == ("Credentials", [])
 
 
+def test_an_unreadable_identity_token_is_said(
+    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ROLE_ARN", ROLE)
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "gone"))
+    error = failure(connect(server, tmp_path))
+    assert error.message == (
+        f"Logging in to EKS cluster {CLUSTER} by the bot's own AWS identity: [Errno 2] No such file"
+        f" or directory: '{tmp_path}/gone'."
+    )
+    assert error.hint.startswith("Check the bot's AWS identity, and that it reaches STS")
+
+
 @pytest.mark.usefixtures("keys")
 @pytest.mark.parametrize(
     ("arguments", "said", "hint"),
