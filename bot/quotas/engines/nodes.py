@@ -1,11 +1,12 @@
-"""How many GPUs the nodes of a kind have."""
+"""How many GPUs the nodes of a kind have, and how many beyond all quotas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from bot.cluster.resources import NODES
 from bot.cluster.types.objects import Node, has_condition
 from bot.cluster.view import View
+from bot.quotas.engines.engine import ZERO, Figures
 
 
 def allocatable(view: View, resource: str, fits: Callable[[Node], bool]) -> Decimal | None:
@@ -18,6 +19,26 @@ def allocatable(view: View, resource: str, fits: Callable[[Node], bool]) -> Deci
         if fits(node) and _is_ready(node)
     )
     return sum(amounts, Decimal(0))
+
+
+def beyond_quotas(own: Figures, members: Sequence[Figures], free: Decimal | None) -> Figures:
+    """What a queue's node pool has beyond the quotas of its members; `free` is None if unknown.
+
+    Together with the members it has this free.
+    """
+    within = sum((each.nominal - (each.reserved or ZERO) for each in members), ZERO)
+    return Figures(
+        queue="",
+        cohort=own.cohort,
+        flavor=own.flavor,
+        nominal=(free or ZERO) - within,
+        borrowing_limit=None,
+        lending_limit=None,
+        used=ZERO,
+        reserved=None if free is None else ZERO,
+        borrowed=ZERO,
+        reclaims=False,
+    )
 
 
 def _is_ready(node: Node) -> bool:

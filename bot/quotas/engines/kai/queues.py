@@ -11,7 +11,7 @@ from bot.cluster.view import View
 from bot.quotas.engines.engine import LATEST, ZERO, Figures, Queue, QueueBacklog
 from bot.quotas.engines.kai.wording import WORDS
 from bot.quotas.engines.kai.workloads import KaiItem
-from bot.quotas.engines.nodes import allocatable
+from bot.quotas.engines.nodes import allocatable, beyond_quotas
 
 NODE_POOL = "kai.scheduler/node-pool"
 DEFAULT_POOL = "default"
@@ -55,21 +55,7 @@ class KaiQueues:
         Together they have free what is not in use, within the limits of the Queues above.
         """
         members = tuple(each for each in self.figures() if each.flavor == figures.flavor)
-        within = sum((each.nominal - (each.reserved or ZERO) for each in members), ZERO)
-        free = self._free(figures, members)
-        rest = Figures(
-            queue="",
-            cohort=figures.cohort,
-            flavor=figures.flavor,
-            nominal=(free or ZERO) - within,
-            borrowing_limit=None,
-            lending_limit=None,
-            used=ZERO,
-            reserved=None if free is None else ZERO,
-            borrowed=ZERO,
-            reclaims=False,
-        )
-        return (*members, rest)
+        return (*members, beyond_quotas(figures, members, self._free(figures, members)))
 
     def waiting(self, queue: str) -> QueueBacklog | None:
         """What waits in a Queue, by priority and age; None while PodGroups were not read."""

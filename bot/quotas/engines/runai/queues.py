@@ -8,7 +8,7 @@ from bot.cluster.resources import JOBS
 from bot.cluster.types.objects import ClusterObject, Node
 from bot.cluster.view import View
 from bot.quotas.engines.engine import LATEST, ZERO, Figures, Queue, QueueBacklog
-from bot.quotas.engines.nodes import allocatable
+from bot.quotas.engines.nodes import allocatable, beyond_quotas
 from bot.quotas.engines.runai.objects import (
     NODE_POOLS,
     PROJECTS,
@@ -68,21 +68,7 @@ class RunaiQueues:
         Together they have free what is not in use. Limits of departments are not considered.
         """
         members = tuple(each for each in self.figures() if each.flavor == figures.flavor)
-        within = sum((each.nominal - (each.reserved or ZERO) for each in members), ZERO)
-        free = self._free(figures.flavor, members)
-        rest = Figures(
-            queue="",
-            cohort=figures.cohort,
-            flavor=figures.flavor,
-            nominal=(free or ZERO) - within,
-            borrowing_limit=None,
-            lending_limit=None,
-            used=ZERO,
-            reserved=None if free is None else ZERO,
-            borrowed=ZERO,
-            reclaims=False,
-        )
-        return (*members, rest)
+        return (*members, beyond_quotas(figures, members, self._free(figures.flavor, members)))
 
     def waiting(self, queue: str) -> QueueBacklog | None:
         """What waits in a project, by priority and age; None while workloads were not read."""
