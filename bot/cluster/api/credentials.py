@@ -33,7 +33,15 @@ class Access:
         """What proves who we are; an expiring token is renewed by asking."""
         with _failing("The credentials cannot be renewed"):
             settings = self.configuration.auth_settings().values()
-        return {each["key"]: each["value"] for each in settings if each["value"]}
+            found: dict[str, str] = {
+                each["key"]: each["value"] for each in settings if each["value"]
+            }
+            if not all(each.isascii() and each.isprintable() for each in found.values()):
+                # http.client would quote it in its exception.
+                raise ValueError(
+                    "the token has line breaks or other characters that no header takes"
+                )
+        return found
 
 
 def load_access(kubeconfig: str | None = None, context: str | None = None) -> Access:

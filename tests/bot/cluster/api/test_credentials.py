@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import which
 from threading import Event, Thread
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -167,6 +168,30 @@ def test_a_server_with_another_certificate_gets_no_token(
     assert caught.value.reason == "Unreachable"
     assert "certificate verify failed" in caught.value.message
     assert tls_server.asked == []
+
+
+@pytest.mark.parametrize("token", ["hush-hush\n", "hush-hüsh", "hush\x00hush"])
+@pytest.mark.parametrize("is_printed", [True, False])
+def test_a_token_that_no_header_takes_is_not_shown(
+    server: ApiServer, tmp_path: Path, token: str, *, is_printed: bool
+) -> None:
+    (tmp_path / "token").write_text(token)
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": ["-c", PLUGIN, str(tmp_path / "token"), "2100-01-01T00:00:00Z"],
+        "interactiveMode": "Never",
+    }
+    user = {"exec": plugin} if is_printed else {"token": token}
+    path = write_kubeconfig(tmp_path / "config", server.url, user=user)
+    with pytest.raises(ClusterError) as caught:
+        Connection.to(str(path), timeouts=ASKING).send(READ)
+    assert caught.value.message == (
+        "The credentials cannot be renewed: the token has line breaks or other characters that no"
+        " header takes."
+    )
+    assert "hush-h" not in "".join(format_exception(caught.value))
+    assert server.asked == []
 
 
 def test_a_context_chooses_among_clusters(server: ApiServer, tmp_path: Path) -> None:
