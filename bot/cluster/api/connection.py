@@ -168,19 +168,37 @@ class Connection:
             if refused is not None:
                 self._kept = None
             now = time.monotonic()
-            worn = refused is self._access and now - self._renewed_at > self.timeouts.renewals_apart
             age = now - self._asked_at
             is_stale = refused is not None or age >= self.timeouts.headers_kept
-            if self._access is None or worn:
-                self._renewed_at = now if refused else self._renewed_at
-                self._access, is_stale = self._load(), True
-            if is_stale:
-                self._headers, self._asked_at = self._access.headers(), now
-            found = self._access, self._headers
+            access = self._loaded(refused, now)
+            if access is not self._access or is_stale:
+                self._access, self._asked_at = access, float("-inf")
+                self._headers, self._asked_at = access.headers(), now
+            found = access, self._headers
             return found
         finally:
             self._kept = found
             self._lock.release()
+
+    def _loaded(self, refused: Access | None, now: float) -> Access:
+        """The access that there is; another one if there is none, or if it was rejected or ends.
+
+        While one that ends cannot be renewed, it serves on.
+        """
+        known = self._access
+        if known is None:
+            return self._load()
+        is_rejected = refused is known
+        is_due = is_rejected or time.time() >= known.login.renew_at
+        if not is_due or now - self._renewed_at <= self.timeouts.renewals_apart:
+            return known
+        self._renewed_at = now
+        try:
+            return self._load()
+        except ClusterError:
+            if is_rejected:
+                raise
+            return known
 
     def _exchange(
         self, access: Access, headers: dict[str, str], request: Request

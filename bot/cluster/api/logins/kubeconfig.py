@@ -107,7 +107,8 @@ def _of_program(program: Program, said: dict[str, Any]) -> Login:
         return program.login(printed)
     said["client-certificate-data"] = _encoded(printed.client_certificate_data)
     said["client-key-data"] = _encoded(printed.client_key_data)
-    return Login(f"the certificate that the program {program.name} prints")
+    means = f"the certificate that the program {program.name} prints"
+    return Login(means, renew_at=printed.renew_at)
 
 
 def _encoded(text: str) -> str:

@@ -82,3 +82,6 @@ class Login:
         " Several clusters in deploy/README.md."
     )
     """What to do if the cluster does not accept it; PRINCIPAL stands for the principal."""
+
+    renew_at: float = float("inf")
+    """When the kubeconfig has to be loaded again, in seconds since the epoch."""

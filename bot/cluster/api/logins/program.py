@@ -49,6 +49,20 @@ class Credential(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     client_key_data: str = ""
     expiration_timestamp: datetime | None = None
 
+    @property
+    def ends_at(self) -> float:
+        """When it ends, in seconds since the epoch; infinite if it does not say."""
+        until = self.expiration_timestamp
+        return float("inf") if until is None else until.timestamp()
+
+    @property
+    def renew_at(self) -> float:
+        """When it has to be renewed, if it was printed just now."""
+        if self.expiration_timestamp is None:
+            return float("inf")
+        # What lives for less than 10 minutes is renewed after half of its time.
+        return self.ends_at - min(_EARLY_SECONDS, max(0.0, self.ends_at - time.time()) / 2)
+
 
 class ExecCredential(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The document that a program prints."""
@@ -88,13 +102,7 @@ class Program:
     def _token(self, printed: Credential) -> Token:
         if not printed.token:
             raise self._error("it printed no token")
-        now, until = time.time(), printed.expiration_timestamp
-        if until is None:
-            return Token(printed.token)
-        ends_at = until.timestamp()
-        # Tokens that live for less than 10 minutes are renewed after half of their time.
-        early = min(_EARLY_SECONDS, max(0.0, ends_at - now) / 2)
-        return Token(printed.token, ends_at - early, ends_at)
+        return Token(printed.token, printed.renew_at, printed.ends_at)
 
     def run(self) -> Credential:
         """What it prints now; ClusterError "Credentials"."""

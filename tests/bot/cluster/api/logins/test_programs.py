@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,30 @@ def test_a_printed_certificate_opens_the_cluster(tmp_path: Path) -> None:
         connection = Connection.to(str(path), timeouts=ASKING)
         assert connection.send(READ).body == b'"in"'
     assert connection.login().means == "the certificate that the program ./tokens prints"
+
+
+@pytest.mark.parametrize(("valid_for", "runs"), [(-1, 2), (60, 1)])
+def test_a_printed_certificate_is_renewed_before_it_ends(
+    server: ApiServer, tmp_path: Path, valid_for: int, runs: int
+) -> None:
+    make_authority(tmp_path, "clients")
+    make_certificate(tmp_path, "bot", "clients")
+    until = datetime.now(UTC) + timedelta(minutes=valid_for)
+    status = {
+        "clientCertificateData": (tmp_path / "bot.crt").read_text(),
+        "clientKeyData": (tmp_path / "bot.key").read_text(),
+        "expirationTimestamp": until.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    user = program(tmp_path, "echo run >>runs\n" + printed(status))
+    path = write_kubeconfig(tmp_path / "config", server.url, user=user)
+    server.on("GET", "/x", answer(200, "in"))
+    connection = Connection.to(str(path), timeouts=ASKING)
+    for _ in range(2):
+        connection.send(READ)
+    assert len((tmp_path / "runs").read_text().split()) == runs
+    # While it cannot be renewed, the one there is serves on.
+    program(tmp_path, "exit 1")
+    assert connection.send(READ).body == b'"in"'
 
 
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
