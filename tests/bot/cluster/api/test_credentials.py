@@ -172,7 +172,7 @@ def test_a_server_with_another_certificate_gets_no_token(
 
 @pytest.mark.parametrize("token", ["hush-hush\n", "hush-hüsh", "hush\x00hush"])
 @pytest.mark.parametrize("is_printed", [True, False])
-def test_a_token_that_no_header_takes_is_not_shown(
+def test_a_token_unfit_for_headers_stays_hidden(
     server: ApiServer, tmp_path: Path, token: str, *, is_printed: bool
 ) -> None:
     (tmp_path / "token").write_text(token)

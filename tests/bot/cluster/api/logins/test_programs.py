@@ -187,7 +187,7 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
     assert not Path("/proc", (tmp_path / "pid").read_text().strip(), "cwd").exists()
 
 
-def test_a_process_that_outlives_a_program_is_not_waited_for(tmp_path: Path) -> None:
+def test_what_outlives_a_program_delays_nothing(tmp_path: Path) -> None:
     from kubernetes.config.kube_config import ConfigNode  # noqa: PLC0415 - only here
 
     node: type = ConfigNode
