@@ -16,7 +16,7 @@ from bot.cluster.types.objects import ClusterObject, ObjectMeta, ObjectPart
 from bot.masking import without_mentions
 
 GROUP = "run.ai"
-READY = "Ready"
+READY, UPDATING = "Ready", "Updating"
 PENDING, RUNNING = "Pending", "Running"
 
 

@@ -24,7 +24,7 @@ from bot.quotas.engines.manifests import (
     tolerant_of_evictions,
 )
 from bot.quotas.engines.priorities import refuse_priority
-from bot.quotas.engines.runai.objects import PROJECTS, READY
+from bot.quotas.engines.runai.objects import PROJECTS, READY, UPDATING
 from bot.quotas.engines.runai.queues import RunaiQueues, label_of
 from bot.quotas.engines.runai.workloads import blocked, blocked_pods
 
@@ -148,7 +148,8 @@ class RunaiRuns:
                 f" {demand.namespace}, so Run:ai would not count this run for it.",
                 "A platform admin has to correct `namespace` or `queue` in quartermaster.yaml.",
             )
-        if phase and phase != READY:
+        # A project is updated when its quota changes, as by an override.
+        if phase and phase not in {READY, UPDATING}:
             said = f": {status.phase_message}" if status and status.phase_message else ""
             raise ConflictError(
                 f"Run:ai's project {demand.queue} is {phase}{said}.",

@@ -147,6 +147,11 @@ def test_a_run_that_never_starts_is_refused(
     assert (refused.value.message, refused.value.hint) == (message, hint)
 
 
+def test_a_project_that_changes_takes_runs(cluster: Cluster, plane: ControlPlane) -> None:
+    plane.tenant.projects["team-a"]["phase"] = "Updating"
+    runs(cluster, plane).refuse(Demand("team-a", "team-a"))
+
+
 def test_an_unread_view_refuses_no_project(cluster: Cluster) -> None:
     RunaiRuns(RunaiQueues(cluster, GPUS)).refuse(Demand("team-a", "team-x", priority="urgent"))
 
