@@ -27,8 +27,12 @@ from bot.datasets.worker.stores.presigned import ListedFile, Piece, SignedPiece
 from bot.datasets.worker.tree import PathEntry, Tree, became_another
 
 _TIME_OUT = urllib3.Timeout(connect=10, read=120)
-_OK, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT, _PRECONDITION = 200, 403, 404, 408, 412
-_BUSY, _SERVER, _NOT_IMPLEMENTED, _REDIRECTED = 429, 500, 501, 300
+_REDIRECTED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT, _CONFLICT = 300, 403, 404, 408, 409
+_PRECONDITION, _BUSY, _SERVER, _NOT_IMPLEMENTED = 412, 429, 500, 501
+# With the status 400: of a request whose temporary keys are older than it, and of a body that did
+# not arrive whole or in time.
+_EXPIRED = "ExpiredToken"
+_NOT_ARRIVED = ("RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch")
 _IDLE_TURNS, _WORDS_SHOWN = 5, 200
 _SENT_AGAIN_SECONDS = 60.0
 _AGAIN = "Files that have arrived stay. Repeat the command to push the rest."
@@ -171,7 +175,7 @@ class _Sender:
         def call(url: str) -> None:
             status, body = self._request(method, url, content, {})
             if status >= _REDIRECTED:
-                raise _unanswered(status)
+                raise _unanswered(status, _code(body))
             found.append(body)
 
         Crew(self._order.patience_seconds).work([url], call, 1)
@@ -194,7 +198,8 @@ class _Sender:
             return
         content = self._content(file, number)
         status, body = self._request("PUT", task.piece.url, content, task.piece.headers)
-        if status in (_FORBIDDEN, _PRECONDITION, _NOT_FOUND):
+        outdated = (_FORBIDDEN, _NOT_FOUND, _CONFLICT, _PRECONDITION)
+        if status in outdated or _code(body) == _EXPIRED:
             # Expired, or an object or another upload is there now: the next answer knows.
             self._refused = f"{status} {_code(body)}".strip()
             return
@@ -239,9 +244,7 @@ class _Sender:
             raise WorkError(
                 "store_down", f"The object store {host} does not respond: {_why(error)}.", _AGAIN
             ) from None
-        if answer.status in (_BUSY, _TIMED_OUT) or (
-            answer.status >= _SERVER and answer.status != _NOT_IMPLEMENTED
-        ):
+        if _may_be_repeated(answer.status, answer.data):
             said = f"{answer.status} {_code(answer.data)}".strip()
             raise WorkError("store_down", f"The object store is too busy: {said}.", _AGAIN)
         return answer.status, answer.data
@@ -255,8 +258,15 @@ class _Sender:
         )
 
 
-def _unanswered(status: int) -> WorkError:
-    if status == _FORBIDDEN:
+def _may_be_repeated(status: int, body: bytes) -> bool:
+    """Whether a retry of the same request may succeed."""
+    if status in (_BUSY, _TIMED_OUT) or (status >= _REDIRECTED and _code(body) in _NOT_ARRIVED):
+        return True
+    return status >= _SERVER and status != _NOT_IMPLEMENTED
+
+
+def _unanswered(status: int, code: str) -> WorkError:
+    if status == _FORBIDDEN or code == _EXPIRED:
         return WorkError(
             "no_access",
             "The store no longer accepts this grant: it has expired, or the clock of this computer"
