@@ -65,8 +65,9 @@ class Refusal(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """The answer to a listing: what to upload now, before the listing is sent again.
 
-    `missing` counts all files that are missing, with those not asked for yet. `is_done`: all are
-    there and verified. `is_over`: the push has ended, and nothing more will be answered.
+    `turn` is that of the listing, or the ETag of a listing that cannot be read. `missing` counts
+    all files that are missing, with those not asked for yet. `is_done`: all are there and verified.
+    `is_over`: the push has ended, and nothing more will be answered.
     """
 
     turn: str = ""

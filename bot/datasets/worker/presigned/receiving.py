@@ -42,7 +42,6 @@ LINK_LASTS = timedelta(hours=1)
 
 _GRANT_RENEWED = timedelta(minutes=30)
 _SIGNERS = 16
-_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -284,7 +283,8 @@ class Receiver:
             if error.reason == "store_down":
                 raise
             self._seen = found.etag
-            self._refuse("", error)
+            # Nothing in it says whose it is; the computer knows the ETag of what it sent.
+            self._refuse(found.etag, error)
             return False
         self._seen = found.etag
         return True

@@ -4,7 +4,7 @@ import hashlib
 import threading
 import uuid
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import urllib3
 
@@ -59,6 +59,25 @@ class Sent:
     bytes: int
     uploaded_bytes: int
     links: int
+
+
+class _Response(NamedTuple):
+    """What the store answers; `code` is that of an error, empty without one."""
+
+    status: int
+    body: bytes
+    etag: str
+
+    @property
+    def code(self) -> str:
+        """The error code of an S3 server. The rest of its answer has the URL."""
+        text = self.body[:2000].decode("utf-8", "replace")
+        return text.partition("<Code>")[2].partition("</Code>")[0][:60]
+
+    @property
+    def said(self) -> str:
+        """Status and code of an error."""
+        return f"{self.status} {self.code}".strip()
 
 
 @dataclass(frozen=True)
@@ -146,17 +165,21 @@ class _Sender:
         """Sends the listing and waits for its answer; WorkError if it is refused."""
         listing = FolderListing(uuid.uuid4().hex, listed.files, listed.links)
         content, waited, sent = packed(listing), 0.0, -_SENT_AGAIN_SECONDS
+        turns = {listing.turn}
         while waited < self._order.answer_seconds:
             # A worker that was moved to another node has lost it.
             if waited - sent >= _SENT_AGAIN_SECONDS:
                 sent = waited
-                self._call("PUT", self._order.grant.listing, content)
+                # A listing that cannot be read is answered by its ETag.
+                turns.add(self._call("PUT", self._order.grant.listing, content).etag)
             answer = self._answer()
             refusal = answer.refusal
-            if refusal is not None and (answer.turn == listing.turn or answer.is_over):
+            if refusal is not None and (answer.turn in turns or answer.is_over):
                 raise WorkError("wrong_input", refusal.message, refusal.hint, refusal.keys)
             if answer.turn == listing.turn:
                 return answer
+            if answer.is_over:
+                raise _ended_before()
             self._pause.wait(self._order.poll_seconds)
             waited += self._order.poll_seconds
         raise WorkError(
@@ -166,17 +189,17 @@ class _Sender:
         )
 
     def _answer(self) -> Answer:
-        return read_answer(self._call("GET", self._order.grant.answer, b""))
+        return read_answer(self._call("GET", self._order.grant.answer, b"").body)
 
-    def _call(self, method: str, url: str, content: bytes) -> bytes:
+    def _call(self, method: str, url: str, content: bytes) -> _Response:
         """Reads or writes one of the two objects, with retries for a while."""
-        found = list[bytes]()
+        found = list[_Response]()
 
         def call(url: str) -> None:
-            status, body = self._request(method, url, content, {})
-            if status >= _REDIRECTED:
-                raise _unanswered(status, _code(body))
-            found.append(body)
+            response = self._request(method, url, content, {})
+            if response.status >= _REDIRECTED:
+                raise _unanswered(response)
+            found.append(response)
 
         Crew(self._order.patience_seconds).work([url], call, 1)
         return found[0]
@@ -197,14 +220,14 @@ class _Sender:
         if not 0 <= number < len(file.pieces):
             return
         content = self._content(file, number)
-        status, body = self._request("PUT", task.piece.url, content, task.piece.headers)
+        response = self._request("PUT", task.piece.url, content, task.piece.headers)
         outdated = (_FORBIDDEN, _NOT_FOUND, _CONFLICT, _PRECONDITION)
-        if status in outdated or _code(body) == _EXPIRED:
+        if response.status in outdated or response.code == _EXPIRED:
             # Expired, or an object or another upload is there now: the next answer knows.
-            self._refused = f"{status} {_code(body)}".strip()
+            self._refused = response.said
             return
-        if status >= _REDIRECTED:
-            raise _not_uploaded(file.key, status, body)
+        if response.status >= _REDIRECTED:
+            raise _not_uploaded(file.key, response)
         with self._lock:
             self._uploaded += len(content)
         self._progress.add(1 if len(file.pieces) == 1 else 0, len(content))
@@ -218,10 +241,8 @@ class _Sender:
             raise became_another(file.key)
         return content
 
-    def _request(
-        self, method: str, url: str, content: bytes, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
-        """The status and body; WorkError (store_down) if the store does not respond."""
+    def _request(self, method: str, url: str, content: bytes, headers: dict[str, str]) -> _Response:
+        """The response; WorkError (store_down) if the store does not respond."""
         try:
             answer = self._pool.request(
                 method,
@@ -244,10 +265,11 @@ class _Sender:
             raise WorkError(
                 "store_down", f"The object store {host} does not respond: {_why(error)}.", _AGAIN
             ) from None
-        if _may_be_repeated(answer.status, answer.data):
-            said = f"{answer.status} {_code(answer.data)}".strip()
+        response = _Response(answer.status, answer.data, answer.headers.get("ETag", "").strip('"'))
+        if _may_be_repeated(response):
+            said = response.said
             raise WorkError("store_down", f"The object store is too busy: {said}.", _AGAIN)
-        return answer.status, answer.data
+        return response
 
     def _stuck(self, answer: Answer) -> WorkError:
         why = f" Its last refusal: {self._refused}." if self._refused else ""
@@ -258,36 +280,39 @@ class _Sender:
         )
 
 
-def _may_be_repeated(status: int, body: bytes) -> bool:
+def _may_be_repeated(response: _Response) -> bool:
     """Whether a retry of the same request may succeed."""
-    if status in (_BUSY, _TIMED_OUT) or (status >= _REDIRECTED and _code(body) in _NOT_ARRIVED):
+    status = response.status
+    if status in (_BUSY, _TIMED_OUT) or (status >= _REDIRECTED and response.code in _NOT_ARRIVED):
         return True
     return status >= _SERVER and status != _NOT_IMPLEMENTED
 
 
-def _unanswered(status: int, code: str) -> WorkError:
-    if status == _FORBIDDEN or code == _EXPIRED:
+def _unanswered(response: _Response) -> WorkError:
+    if response.status == _FORBIDDEN or response.code == _EXPIRED:
         return WorkError(
             "no_access",
             "The store no longer accepts this grant: it has expired, or the clock of this computer"
             " is wrong.",
             "Click Get the command on the card in Slack again.",
         )
-    return WorkError("not_found", f"The store returned {status} for this grant.", _ENDED)
+    return WorkError("not_found", f"The store returned {response.status} for this grant.", _ENDED)
 
 
 _ENDED = "The push has probably ended; its card in Slack says so. Use /dataset put again."
 
 
-def _not_uploaded(key: str, status: int, body: bytes) -> WorkError:
-    said = f"{status} {_code(body)}".strip()
-    return WorkError("wrong_input", f"The store rejected {key}: {said}.", _AGAIN, (key,))
+def _ended_before() -> WorkError:
+    return WorkError(
+        "not_found",
+        "The push has ended: all files that were listed last have arrived.",
+        "Use /dataset put again to push other files.",
+    )
 
 
-def _code(body: bytes) -> str:
-    """The error code of an S3 server; empty without one. The rest of its answer has the URL."""
-    text = body[:2000].decode("utf-8", "replace")
-    return text.partition("<Code>")[2].partition("</Code>")[0][:60]
+def _not_uploaded(key: str, response: _Response) -> WorkError:
+    said = f"The store rejected {key}: {response.said}."
+    return WorkError("wrong_input", said, _AGAIN, (key,))
 
 
 def _why(error: Exception) -> str:
