@@ -140,7 +140,7 @@ class _Sender:
         )
         self._pause: Final = threading.Event()
         self._lock: Final = threading.Lock()
-        self._uploaded = 0
+        self._uploaded = self._refusals = 0
         self._refused = ""
 
     def send(self, listed: FolderListing) -> Sent:
@@ -154,9 +154,11 @@ class _Sender:
             if answer.is_done:
                 return Sent(len(listed.files), total, self._uploaded, listed.links)
             progress.set(len(listed.files) - answer.missing, total - answer.missing_bytes)
-            before = self._uploaded
+            uploaded, refusals = self._uploaded, self._refusals
             self._upload(listed, answer)
-            has_moved = self._uploaded > before or answer.missing < least
+            # What was accepted, all of it, has to be there in the next answer.
+            is_partial = self._uploaded > uploaded and self._refusals > refusals
+            has_moved = is_partial or answer.missing < least
             idle, least = 0 if has_moved else idle + 1, min(least, answer.missing)
             if idle >= _IDLE_TURNS:
                 raise self._stuck(answer)
@@ -224,7 +226,8 @@ class _Sender:
         outdated = (_FORBIDDEN, _NOT_FOUND, _CONFLICT, _PRECONDITION)
         if response.status in outdated or response.code == _EXPIRED:
             # Expired, or an object or another upload is there now: the next answer knows.
-            self._refused = response.said
+            with self._lock:
+                self._refusals, self._refused = self._refusals + 1, response.said
             return
         if response.status >= _REDIRECTED:
             raise _not_uploaded(file.key, response)

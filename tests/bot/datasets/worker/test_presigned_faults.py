@@ -1,10 +1,13 @@
 """Pushes from a computer where the store, the worker or another person gets in between."""
 
+import random
+import re
 from dataclasses import replace
 
 import pytest
 
 from bot.datasets.worker.failures import WorkError
+from bot.datasets.worker.parts import PART_BYTES
 from tests.bot.datasets.worker.computers import Computer
 from tests.bot.datasets.worker.proxy import Exchange, proxied
 from tests.bot.datasets.worker.pushes import Folder
@@ -91,3 +94,68 @@ def test_unreadable_listings_end_the_command(computer: Computer) -> None:
         "The listing of the files cannot be read: Not a gzipped file (b'no').",
         "Use the same version of quartermaster on the computer as the bot has.",
     )
+
+
+def test_parts_survive_a_store_in_trouble(computer: Computer, chance: random.Random) -> None:
+    """S3 reports that it could not assemble the parts in a body with status 200."""
+    folder, troubles = computer.folder, list[str]()
+    folder.write({"large": chance.randbytes(PART_BYTES + 1)})
+
+    def trouble(exchange: Exchange) -> None:
+        if exchange.method == "POST" and "uploadId" in exchange.path and not troubles:
+            troubles.append(exchange.path)
+            exchange.answer(200, "InternalError")
+
+    with proxied(folder.lake.server.endpoint, before=trouble) as proxy:
+        behind = replace(computer, endpoint=proxy.endpoint)
+        with behind.received(public=folder.lake.server.endpoint) as worker:
+            assert computer.push(worker.grant()).uploaded_bytes == 6001 + PART_BYTES + 1
+            worker.result.result(10)
+    assert (folder.stored() == folder.files(), len(troubles)) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (400, "InvalidRequest", "1 files do not arrive in the store."),
+        (501, "NotImplemented", "/set/large: 501 NotImplemented."),
+    ],
+)
+def test_parts_that_never_become_objects_end_it(
+    computer: Computer, chance: random.Random, status: int, code: str, words: str
+) -> None:
+    folder = computer.folder
+    folder.write({"large": chance.randbytes(PART_BYTES + 1)})
+
+    def refuse(exchange: Exchange) -> None:
+        if exchange.method == "POST" and "uploadId" in exchange.path:
+            exchange.answer(status, code)
+
+    with proxied(folder.lake.server.endpoint, before=refuse) as proxy:
+        behind = replace(computer, endpoint=proxy.endpoint)
+        with (
+            behind.received(public=folder.lake.server.endpoint) as worker,
+            pytest.raises(WorkError) as failed,
+        ):
+            computer.push(worker.grant())
+    assert failed.value.message.endswith(words)
+
+
+def test_objects_that_never_verify_end_it(computer: Computer) -> None:
+    """As in a store whose ETags are not MD5s, and which keeps no checksums."""
+    folder = computer.folder
+
+    def hide(exchange: Exchange) -> None:
+        if "list-type=2" in exchange.path:
+            exchange.body = re.sub(rb"[0-9a-f]{32}", b"0" * 32, exchange.body)
+        for name in [each for each in exchange.headers if "sha256" in each.lower()]:
+            del exchange.headers[name]
+
+    with proxied(folder.lake.server.endpoint, after=hide) as proxy:
+        behind = replace(computer, endpoint=proxy.endpoint)
+        with (
+            behind.received(public=folder.lake.server.endpoint, overwrite=True) as worker,
+            pytest.raises(WorkError) as failed,
+        ):
+            computer.push(worker.grant())
+    assert failed.value.message == "5 files do not arrive in the store."

@@ -27,7 +27,9 @@ from bot.datasets.worker.stores.s3.xml import (
 from bot.datasets.worker.stores.settings import Address
 
 _CHECKSUM = "x-amz-checksum-sha256"
-_PRECONDITION, _CONFLICT = 412, 409
+_NOT_IMPLEMENTED = 501
+# Errors of assembling parts after which the upload is still there, or is gone already.
+_KEPT = ("InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout", "NoSuchUpload")
 _ABSENT = {"If-None-Match": "*"}
 
 
@@ -107,13 +109,13 @@ class S3Presigned:
         try:
             answer = self._requests.write("POST", key, {"uploadId": upload}, body, guard)
         except RefusedError as refusal:
-            if refusal.reason in {"store_down", "no_access"}:
+            if refusal.reason in {"store_down", "no_access"} or refusal.status == _NOT_IMPLEMENTED:
                 raise
             code = refusal.code or str(refusal.status)
         else:
             # S3 answers 200 before it has assembled the parts, and reports an error in the body.
             code = error_code(answer.body)
-        if code and code != "NoSuchUpload":
+        if code and code not in _KEPT:
             # The next look shows what is there: another object, or nothing and a new upload.
             self._requests.write("DELETE", key, {"uploadId": upload}, b"", {})
 
