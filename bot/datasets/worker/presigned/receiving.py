@@ -150,9 +150,7 @@ class Receiver:
             if self._now() >= self._ends_at:
                 raise self._expired()
             self._stopped.wait(self._order.every_seconds)
-        raise WorkError(
-            "store_down", "The push was stopped, or its pod was moved to another node.", _AGAIN
-        )
+        raise _was_stopped()
 
     def _look(self, listing: FolderListing, *, is_new: bool) -> Received | None:
         """Compares the listing with the target, and answers it if it is new; the end, if it is."""
@@ -195,11 +193,17 @@ class Receiver:
 
     def _compared(self, listing: FolderListing) -> _State:
         state, expected = _State(), {file.key: file for file in listing.files}
+        others: list[tuple[Entry, ListedFile]] = []
         for stored in self._order.client.listed(self._order.target.prefix, versioned=False):
             file = expected.pop(stored.key, None)
             if file is None:
                 state.others += 1
-            elif kind := self._kind(file, stored):
+            elif stored.size == file.size and stored.etag == file.etag:
+                state.there[file.key] = "md5"
+            else:
+                others.append((stored, file))
+        for stored, file, kind in self._by_checksum(others):
+            if kind:
                 state.there[file.key] = kind
             else:
                 state.differing.append((stored, file))
@@ -208,10 +212,21 @@ class Receiver:
             self._first = frozenset(state.there)
         return state
 
-    def _kind(self, file: ListedFile, stored: Entry) -> Kind | None:
-        if stored.size == file.size and stored.etag == file.etag:
-            return "md5"
-        # Comparing by another checksum takes a request, so the outcome is remembered.
+    def _by_checksum(
+        self, pairs: Iterable[tuple[Entry, ListedFile]]
+    ) -> Iterator[tuple[Entry, ListedFile, Kind | None]]:
+        """Compares by another checksum, which takes a request for each object."""
+        left = iter(pairs)
+        with ThreadPoolExecutor(_SIGNERS, "compare") as pool:
+            while some := list(islice(left, 4 * _SIGNERS)):
+                if self._stopped.is_set():
+                    raise _was_stopped()
+                for pair, kind in zip(some, pool.map(self._kind, some), strict=True):
+                    yield *pair, kind
+
+    def _kind(self, pair: tuple[Entry, ListedFile]) -> Kind | None:
+        stored, file = pair
+        # What is equal is remembered, so that the next look does not ask again.
         key = (f"{stored.etag} {stored.key}", file.etag)
         if key not in self._verified and (kind := self._links.compared(file, stored)):
             self._verified[key] = kind
@@ -315,6 +330,12 @@ class Receiver:
     def _expired(self) -> WorkError:
         hours = self._order.lasts.total_seconds() / 3600
         return WorkError("expired", f"Not all files arrived within {hours:g} hours.", _AGAIN)
+
+
+def _was_stopped() -> WorkError:
+    return WorkError(
+        "store_down", "The push was stopped, or its pod was moved to another node.", _AGAIN
+    )
 
 
 def _check(listing: FolderListing, prefix: str) -> None:

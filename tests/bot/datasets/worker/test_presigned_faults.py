@@ -2,6 +2,7 @@
 
 import random
 import re
+import threading
 from dataclasses import replace
 
 import pytest
@@ -159,3 +160,22 @@ def test_objects_that_never_verify_end_it(computer: Computer) -> None:
         ):
             computer.push(worker.grant())
     assert failed.value.message == "5 files do not arrive in the store."
+
+
+def test_checksums_are_read_side_by_side(computer: Computer) -> None:
+    """One after the other, those of 100,000 objects would take an hour."""
+    folder, together = computer.folder, threading.Barrier(5)
+
+    def encrypt(exchange: Exchange) -> None:
+        if "list-type=2" in exchange.path:
+            hashes = re.compile(rb"[0-9a-f]{32}")
+            exchange.body = hashes.sub(lambda found: found.group()[::-1], exchange.body)
+        if exchange.method == "HEAD" and "/set/" in exchange.path:
+            together.wait(5)
+
+    with proxied(folder.lake.server.endpoint, after=encrypt) as proxy:
+        behind = replace(computer, endpoint=proxy.endpoint)
+        with behind.received(public=folder.lake.server.endpoint) as worker:
+            computer.push(worker.grant())
+            assert worker.result.result(10).verified_by == {"checksum": 5}
+    assert not together.broken
