@@ -20,6 +20,9 @@ from bot.datasets.worker.stores.presigned import ListedFile, SignedPiece
 GRANT, LISTING, ANSWER = "grant.json", "listing.json.gz", "answer.json.gz"
 """The names of the objects; the first is read by the bot, the others by their URLs."""
 
+RECORD: Final = "files.json.gz"
+"""The listing of which all has arrived, where no URL leads: the listing can be written later."""
+
 MOST_FILES: Final = 100_000
 MOST_BYTES: Final = 64 << 20
 _MARK: Final = "qmput1."

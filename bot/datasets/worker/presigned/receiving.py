@@ -21,6 +21,7 @@ from bot.datasets.worker.presigned.messages import (
     LISTING,
     MOST_BYTES,
     MOST_FILES,
+    RECORD,
     Answer,
     FolderListing,
     Grant,
@@ -179,6 +180,7 @@ class Receiver:
             left = [*state.missing, *(file for _, file in state.differing)]
         if not left:
             self._progress.phase = "verifying"
+            self._box.client.write(f"{self._box.prefix}{RECORD}", packed(listing))
             self._write(Answer(listing.turn, is_done=True, is_over=True))
             return self._received(listing, state)
         self._write(
@@ -318,7 +320,7 @@ class Receiver:
         self._box.client.write(f"{self._box.prefix}{ANSWER}", packed(answer))
 
     def _close(self, over: Refusal | None) -> None:
-        """Takes the grant back; after all has arrived, the listing stays as a record."""
+        """Takes the grant back; after all has arrived, the listing stays for another pod."""
         gone = [GRANT]
         if over is not None:
             self._write(Answer(is_over=True, refusal=over))

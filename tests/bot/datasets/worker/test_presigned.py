@@ -54,8 +54,8 @@ def test_files_arrive_without_keys_of_the_store(computer: Computer) -> None:
         verified_by={"md5": 5},
         verified_bytes={"md5": 6001},
     )
-    # The listing stays as a record, with the SHA-256 of every file; the grant does not.
-    assert left == ["answer.json.gz", "listing.json.gz"]
+    # A record with the SHA-256 of every file stays; the grant does not.
+    assert left == ["answer.json.gz", "files.json.gz", "listing.json.gz"]
 
 
 def test_large_files_arrive_in_parts(computer: Computer, chance: random.Random) -> None:

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+import urllib3
 
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.parts import PART_BYTES
@@ -179,3 +180,14 @@ def test_checksums_are_read_side_by_side(computer: Computer) -> None:
             computer.push(worker.grant())
             assert worker.result.result(10).verified_by == {"checksum": 5}
     assert not together.broken
+
+
+def test_a_grant_cannot_change_the_record(computer: Computer) -> None:
+    with computer.received() as worker:
+        grant = worker.grant()
+        computer.push(grant)
+        worker.result.result(10)
+        record = worker.client.read(f"{worker.box}files.json.gz")
+        answer = urllib3.request("PUT", grant.listing, body=b"forged", retries=False)
+        assert answer.status == 200
+        assert worker.client.read(f"{worker.box}files.json.gz") == record
