@@ -1,6 +1,7 @@
 """`quartermaster dataset push`: uploads a folder of a person's computer by presigned requests."""
 
 import hashlib
+import io
 import threading
 import uuid
 from dataclasses import dataclass
@@ -26,13 +27,13 @@ from bot.datasets.worker.push import looked_through
 from bot.datasets.worker.stores.presigned import ListedFile, Piece, SignedPiece
 from bot.datasets.worker.tree import PathEntry, Tree, became_another
 
-_TIME_OUT = urllib3.Timeout(connect=10, read=120)
 _REDIRECTED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT, _CONFLICT = 300, 403, 404, 408, 409
 _PRECONDITION, _BUSY, _SERVER, _NOT_IMPLEMENTED = 412, 429, 500, 501
 # With the status 400: of a request whose temporary keys are older than it, and of a body that did
 # not arrive whole or in time.
 _EXPIRED = "ExpiredToken"
 _NOT_ARRIVED = ("RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch")
+_READ_SECONDS = 120
 _IDLE_TURNS, _WORDS_SHOWN = 5, 200
 _SENT_AGAIN_SECONDS = 60.0
 _AGAIN = "Files that have arrived stay. Repeat the command to push the rest."
@@ -48,6 +49,7 @@ class SendOrder:
     patience_seconds: float = 60.0
     answer_seconds: float = 600.0
     poll_seconds: float = 1.0
+    connect_seconds: float = 10.0
     ca_file: str | None = None
 
 
@@ -138,6 +140,7 @@ class _Sender:
         self._pool: Final = urllib3.PoolManager(
             maxsize=order.workers, block=True, ca_certs=order.ca_file
         )
+        self._time_out: Final = urllib3.Timeout(connect=order.connect_seconds, read=_READ_SECONDS)
         self._pause: Final = threading.Event()
         self._lock: Final = threading.Lock()
         self._uploaded = self._refusals = 0
@@ -250,9 +253,11 @@ class _Sender:
             answer = self._pool.request(
                 method,
                 url,
-                body=content if method == "PUT" else None,
-                headers=headers,
-                timeout=_TIME_OUT,
+                # A file is sent in blocks, each with a time-out; bytes have one for all of them,
+                # which a slow line would exceed.
+                body=io.BytesIO(content) if content else None,
+                headers=headers | ({"Content-Length": str(len(content))} if content else {}),
+                timeout=self._time_out,
                 retries=False,
                 redirect=False,
                 decode_content=False,

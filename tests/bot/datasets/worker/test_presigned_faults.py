@@ -1,15 +1,23 @@
 """Pushes from a computer where the store, the worker or another person gets in between."""
 
+import contextlib
 import random
 import re
+import socket
+import socketserver
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import urllib3
+from typing_extensions import override
 
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.parts import PART_BYTES
+from bot.datasets.worker.presigned.sending import SendOrder, send
+from bot.datasets.worker.progress import CopyProgress
+from bot.datasets.worker.tree import Tree
 from tests.bot.datasets.worker.computers import Computer
 from tests.bot.datasets.worker.proxy import Exchange, proxied
 from tests.bot.datasets.worker.pushes import Folder
@@ -191,3 +199,58 @@ def test_a_grant_cannot_change_the_record(computer: Computer) -> None:
         answer = urllib3.request("PUT", grant.listing, body=b"forged", retries=False)
         assert answer.status == 200
         assert worker.client.read(f"{worker.box}files.json.gz") == record
+
+
+@contextlib.contextmanager
+def slow_line(endpoint: str) -> Iterator[str]:
+    """An endpoint that takes about 4 MB/s, over as many connections as there are."""
+    host, _, port = endpoint.removeprefix("http://").partition(":")
+
+    class Line(socketserver.BaseRequestHandler):
+        @override
+        def handle(self) -> None:
+            pause = threading.Event()
+            with socket.create_connection((host, int(port))) as store:
+                answers = threading.Thread(target=relayed, args=(store, self.request))
+                answers.start()
+                while block := self.request.recv(1 << 16):
+                    store.sendall(block)
+                    pause.wait(0.015)
+                store.shutdown(socket.SHUT_WR)
+                answers.join()
+
+    class Lines(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Lines(("127.0.0.1", 0), Line, bind_and_activate=False) as line:
+        line.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        line.server_bind()
+        line.server_activate()
+        thread = threading.Thread(target=line.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{line.server_address[1]}"
+        line.shutdown()
+        thread.join()
+
+
+def relayed(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while block := source.recv(1 << 16):
+            target.sendall(block)
+
+
+def test_slow_lines_have_time_for_a_part(computer: Computer, chance: random.Random) -> None:
+    """Each block of a part has the time-out of its own."""
+    folder = computer.folder
+    folder.write({"large": chance.randbytes(PART_BYTES)})
+    with (
+        slow_line(folder.lake.server.endpoint) as line,
+        computer.received(public=line) as worker,
+    ):
+        grant = worker.grant()
+        order = SendOrder(
+            Tree(folder.root), grant, 1, 1.0, 30.0, poll_seconds=0.02, connect_seconds=0.5
+        )
+        send(order, CopyProgress("listing"))
+        worker.result.result(10)
+    assert folder.stored() == folder.files()
