@@ -1,5 +1,7 @@
 """Runs `quartermaster dataset push`: asks for the grant, and shows the progress in a terminal."""
 
+import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,11 +18,14 @@ from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.tree import Tree
 
 _EVERY_SECONDS = 5.0
+_INTERRUPTED = 130
 
 
 def run_push(folder: Path, workers: int, ca_file: Path | None) -> None:
     """Pushes a folder, and prints what was pushed; WorkError if it could not be."""
     grant = _grant()
+    # Otherwise Ctrl-C waits for the threads, which first upload what is left.
+    signal.signal(signal.SIGINT, _interrupted)
     tree = Tree(folder.resolve())
     order = SendOrder(tree, grant, workers, ca_file=str(ca_file) if ca_file else None)
     progress = CopyProgress("listing")
@@ -31,6 +36,11 @@ def run_push(folder: Path, workers: int, ca_file: Path | None) -> None:
         f"{files(sent.files)}, {size(sent.bytes)}, are in {grant.target} and verified;"
         f" {size(sent.uploaded_bytes)} of them were uploaded now.{links}"
     )
+
+
+def _interrupted(*_: object) -> None:
+    os.write(sys.stderr.fileno(), b"\nInterrupted. Repeat the command to push the rest.\n")
+    os._exit(_INTERRUPTED)
 
 
 def _grant() -> Grant:

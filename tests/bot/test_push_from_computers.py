@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -131,6 +132,28 @@ def test_an_ended_worker_takes_its_grant_back(
 def test_what_is_no_grant_is_refused(folder: Path, word: str) -> None:
     done = pushed(folder, {"QUARTERMASTER_GRANT": word})
     assert (done.returncode, done.stderr) == (1, NO_GRANT)
+
+
+def test_an_interrupt_ends_the_command(folder: Path) -> None:
+    """Threads that retry do not hold it up."""
+    grant = stored_grant(
+        b'{"target":"s3://lake/x/","listing":"http://127.0.0.1:9/1","answer":"http://127.0.0.1:9/2",'
+        b'"expires_at":"2026-11-27T12:00:00Z"}'
+    )
+    with subprocess.Popen(
+        command("dataset", "push", str(folder)),
+        cwd=ROOT,
+        env={"QUARTERMASTER_GRANT": spelled(grant)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"Uploading: 0 of 3 files")
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=10)
+    assert (process.returncode, words) == (
+        130, b"\nInterrupted. Repeat the command to push the rest.\n",
+    )  # fmt: skip
 
 
 def test_a_long_grant_can_be_pasted(lake: Lake, folder: Path) -> None:
