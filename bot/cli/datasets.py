@@ -29,7 +29,7 @@ def dataset() -> None:
 @click.option(
     "--ca-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Certificates of the object store's own CA.",
+    help="Certificates of a CA to trust besides those of this computer.",
 )
 def push(**options: Any) -> None:
     """Upload the files below FOLDER to the dataset of a grant.

@@ -3,15 +3,19 @@
 import os
 import pty
 import signal
+import ssl
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from bot.datasets.worker.presigned.messages import Grant, spelled, stored_grant
+from tests.bot.datasets.worker.test_certificates import OPENSSL
 from tests.bot.datasets.worker.workers import ROOT, command, said
 from tests.object_stores import Lake
 
@@ -68,10 +72,12 @@ def granted(lake: Lake, bucket: str) -> str:
         pause.wait(0.05)
 
 
-def pushed(folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+def pushed(
+    folder: Path, environment: dict[str, str], *more: str
+) -> "subprocess.CompletedProcess[str]":
     """Runs the command to its end."""
     return subprocess.run(
-        command("dataset", "push", str(folder)),
+        command("dataset", "push", str(folder), *more),
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -132,6 +138,55 @@ def test_an_ended_worker_takes_its_grant_back(
 def test_what_is_no_grant_is_refused(folder: Path, word: str) -> None:
     done = pushed(folder, {"QUARTERMASTER_GRANT": word})
     assert (done.returncode, done.stderr) == (1, NO_GRANT)
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_PUT(self) -> None:  # the library's name
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(403)
+        self.end_headers()
+
+
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[str]:
+    """The grant of a store with TLS that refuses it; its CA is ca.crt, another is other.crt."""
+    other = "openssl req -x509 -newkey rsa:2048 -noenc -keyout /dev/null -out other.crt -subj /CN=o"
+    subprocess.run(
+        ["sh", "-ec", f"{OPENSSL}{other}"],  # noqa: S607
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        address = b"https://127.0.0.1:%d" % server.server_port
+        yield spelled(
+            stored_grant(
+                b'{"target":"s3://lake/x/","listing":"%b/1","answer":"%b/2",'
+                b'"expires_at":"2026-11-27T12:00:00Z"}' % (address, address)
+            )
+        )
+        server.shutdown()
+        thread.join()
+
+
+def test_a_ca_file_is_trusted_besides_others(secure: str, folder: Path, tmp_path: Path) -> None:
+    known = {"QUARTERMASTER_GRANT": secure, "SSL_CERT_FILE": str(tmp_path / "ca.crt")}
+    done = pushed(folder, known, "--ca-file", str(tmp_path / "other.crt"))
+    assert (done.returncode, done.stderr.splitlines()) == (1, EXPIRED)
+    del known["SSL_CERT_FILE"]
+    done = pushed(folder, known, "--ca-file", str(tmp_path / "other.crt"))
+    assert "certificate of the object store is not trusted" in done.stderr
+    done = pushed(folder, known, "--ca-file", str(folder / "labels.csv"))
+    assert done.stderr.endswith("Name a PEM file, which has BEGIN CERTIFICATE.\n")
 
 
 def test_an_interrupt_ends_the_command(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import ssl
 import threading
 import uuid
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ _AGAIN = "Files that have arrived stay. Repeat the command to push the rest."
 
 @dataclass(frozen=True)
 class SendOrder:
-    """What to push by which grant; `ca_file` is a certificate authority of the store's own."""
+    """What to push by which grant; `ca_file` has authorities to trust besides the system's."""
 
     tree: Tree
     grant: Grant
@@ -138,7 +139,7 @@ class _Sender:
         self._order: Final = order
         self._progress: Final = progress
         self._pool: Final = urllib3.PoolManager(
-            maxsize=order.workers, block=True, ca_certs=order.ca_file
+            maxsize=order.workers, block=True, ssl_context=_trusting(order.ca_file)
         )
         self._time_out: Final = urllib3.Timeout(connect=order.connect_seconds, read=_READ_SECONDS)
         self._pause: Final = threading.Event()
@@ -286,6 +287,20 @@ class _Sender:
             f"{answer.missing:,} files do not arrive in the store.{why}",
             f"Check the clock of this computer and of the store. {_AGAIN}",
         )
+
+
+def _trusting(ca_file: str | None) -> ssl.SSLContext:
+    """Trusts the computer's authorities and that one: the two stores may have different ones."""
+    context = ssl.create_default_context()
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(ca_file)
+        except OSError as error:
+            raise wrong_input(
+                f"{ca_file} has no certificates that can be read: {_why(error)}.",
+                "Name a PEM file, which has BEGIN CERTIFICATE.",
+            ) from error
+    return context
 
 
 def _may_be_repeated(response: _Response) -> bool:
