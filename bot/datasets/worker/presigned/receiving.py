@@ -336,7 +336,11 @@ class Receiver:
 
 def _was_stopped() -> WorkError:
     return WorkError(
-        "store_down", "The push was stopped, or its pod was moved to another node.", _AGAIN
+        "store_down",
+        "The push was stopped, or its pod was moved to another node.",
+        # A push of which the pod was moved goes on, so that /dataset put would be refused.
+        "Files that have arrived stay. Click Get the command on the card again if it is there;"
+        " otherwise use /dataset put again.",
     )
 
 
