@@ -1,7 +1,7 @@
 """Curves of metrics over steps, epochs or time."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -65,15 +65,21 @@ class Axis:
 
         That is: of points before the restart, those at the same place or later are left out.
         """
-        kept: list[tuple[float, float]] = []
-        for point in drawn.series.curve():
-            place = self.place(drawn, point)
-            if place is None:
-                continue
-            if kept and kept[-1][0] > place:
-                kept = kept[: bisect_left(kept, place, key=itemgetter(0))]
-            kept.append((place, point.value))
-        return Curve(drawn.name, tuple(kept))
+        points = drawn.series.curve()
+        places = ((self.place(drawn, point), point.value) for point in points)
+        return Curve(drawn.name, tuple(rising(places)))
+
+
+def rising(places: Iterable[tuple[float | None, float]]) -> list[tuple[float, float]]:
+    """The values with their places in rising order; each leaves out those at higher places."""
+    kept: list[tuple[float, float]] = []
+    for place, value in places:
+        if place is None:
+            continue
+        if kept and kept[-1][0] > place:
+            kept = kept[: bisect_left(kept, place, key=itemgetter(0))]
+        kept.append((place, value))
+    return kept
 
 
 def axis_for(drawn: Sequence[Drawn], over: Over | None) -> Axis:

@@ -1,13 +1,16 @@
 """The median rule, which stops the worst cells of a sweep early. Pure: no I/O."""
 
 import math
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import NamedTuple
 
 from bot.charts.values import short_number
-from bot.training.series.axis import Axis, Drawn, Over
+from bot.training.series.axis import Over, rising
+from bot.training.series.points import Series
 from bot.training.series.service import value_words
 from bot.training.sweeps.cells import MAX, Cell
 from bot.training.sweeps.tables import Sweep
@@ -20,21 +23,32 @@ FEWEST_VALUES = 5
 USUAL_OTHERS = 3
 """With how many other cells a cell is compared at least if nothing else was asked for."""
 
-_PLACES = (Over.STEP, Over.EPOCH)
+PLACES = (Over.STEP, Over.EPOCH)
 
 
 @dataclass(frozen=True)
 class CellPoints:
-    """The values of a cell's metric by step or epoch, and how many there were in all."""
+    """The finite values of a cell's metric, with their steps or epochs in rising order.
 
-    points: Sequence[tuple[float, float]]
+    `last` is the step or epoch of the newest value, and `count` how many there were in all.
+    `averages` has those that were asked for: most cells are compared at the same few places.
+    """
+
+    places: Sequence[float]
+    values: Sequence[float]
+    last: float
     count: int
     best: float
+    averages: dict[int, float] = field(default_factory=dict)
 
-    @property
-    def last(self) -> float:
-        """The step or epoch of the newest value."""
-        return self.points[-1][0]
+    def average(self, place: float) -> float | None:
+        """The average of the values up to there; None for a cell that is not as far."""
+        end = bisect_right(self.places, place)
+        if self.last < place or not end:
+            return None
+        if end not in self.averages:
+            self.averages[end] = fmean(self.values[:end])
+        return self.averages[end]
 
 
 @dataclass(frozen=True)
@@ -75,14 +89,39 @@ class Judged(NamedTuple):
     unjudged: tuple[str, ...] = ()
 
 
-def judged(sweep: Sweep, cells: Sequence[Cell], found: Mapping[int, Drawn]) -> Judged:
-    """Judges the cells by the series of the sweep's metric that were found, by number.
+def points_over(series: Series, over: Over, best: str) -> CellPoints | None:
+    """The values of a series by step or epoch; None if the newest has no such place.
+
+    `best` says which of them is best.
+    """
+    newest = series.newest
+    if newest is None or getattr(newest, over) is None:
+        return None
+    curve = rising((getattr(point, over), point.value) for point in series.curve())
+    finite = [(place, value) for place, value in curve if math.isfinite(value)]
+    values = array("d", (value for _, value in finite))
+    # Of a long series not all points are kept, but its ends are.
+    ends = [each.value for each in (series.lowest, series.highest) if each is not None]
+    chosen = max if best == MAX else min
+    return CellPoints(
+        places=array("d", (place for place, _ in finite)),
+        values=values,
+        last=curve[-1][0],
+        count=series.count,
+        best=chosen((*filter(math.isfinite, ends), *values), default=math.nan),
+    )
+
+
+def judged(
+    sweep: Sweep, cells: Sequence[Cell], found: Mapping[Over, Mapping[int, CellPoints]]
+) -> Judged:
+    """Judges the cells by the values of the sweep's metric that were found, by number.
 
     A cell is stopped if its best value so far is worse than the median of the running averages
     that the other cells had at the same step, or at the same epoch if there are no steps.
     """
-    over = max(_PLACES, key=lambda each: sum(_has(each, one) for one in found.values()))
-    known = {number: _points(sweep, over, one) for number, one in found.items() if _has(over, one)}
+    over = max(PLACES, key=lambda each: len(found[each]))
+    known = found[over]
     stops = [
         stop
         for cell in cells
@@ -119,12 +158,14 @@ def _stop(
 ) -> EarlyStop | None:
     own = known[number]
     is_warm = own.count >= FEWEST_VALUES if sweep.warm_up is None else own.last >= sweep.warm_up
+    if not is_warm:
+        return None
     others = [
         average
         for each, points in known.items()
-        if each != number and (average := _average(points, own.last)) is not None
+        if each != number and (average := points.average(own.last)) is not None
     ]
-    if not is_warm or len(others) < sweep.min_cells:
+    if len(others) < sweep.min_cells:
         return None
     middle = median(others)
     # A cell without any finite value has diverged: no value is worse.
@@ -134,24 +175,3 @@ def _stop(
     if not is_worse:
         return None
     return EarlyStop(number, run.id, over, own.last, own.best, middle, len(others))
-
-
-def _average(points: CellPoints, place: float) -> float | None:
-    """The average of the values up to there; None for a cell that is not as far."""
-    values = [value for at, value in points.points if at <= place and math.isfinite(value)]
-    return fmean(values) if points.last >= place and values else None
-
-
-def _points(sweep: Sweep, over: Over, drawn: Drawn) -> CellPoints:
-    points = Axis(over).curve(drawn).points
-    series = drawn.series
-    # Of a long series not all points are kept, but its ends are.
-    ends = [each.value for each in (series.lowest, series.highest) if each is not None]
-    values = [value for value in (*ends, *(value for _, value in points)) if math.isfinite(value)]
-    best = max if sweep.best == MAX else min
-    return CellPoints(points, series.count, best(values, default=math.nan))
-
-
-def _has(over: Over, drawn: Drawn) -> bool:
-    newest = drawn.series.newest
-    return newest is not None and Axis(over).place(drawn, newest) is not None

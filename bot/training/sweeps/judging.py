@@ -1,14 +1,16 @@
 """Reads the series by which the cells of a sweep are judged, and drawn."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
-from bot.training.series.axis import Drawn
+from bot.training.series.axis import Over
+from bot.training.series.points import unpacked
 from bot.training.series.tables import RunSeries
 from bot.training.sweeps.cells import Cell
-from bot.training.sweeps.early import Judged, judged
+from bot.training.sweeps.early import PLACES, CellPoints, Judged, judged, points_over
 from bot.training.sweeps.tables import Sweep
 
 
@@ -23,9 +25,16 @@ def judged_in(session: Session, sweep: Sweep, cells: Sequence[Cell]) -> Judged:
         .where(func.lower(col(RunSeries.name)) == sweep.metric.lower())
         .where(col(RunSeries.count) > 0)
     )
-    found = {}
+    found: dict[Over, dict[int, CellPoints]] = {over: {} for over in PLACES}
     for row in rows:
-        cell = runs[row.run_id]
-        if cell.run is not None:
-            found[cell.number] = Drawn(row.name, cell.run, row.name, row.series())
+        for over in PLACES:
+            points = _points(row.count, row.every, row.points, over, sweep.best)
+            if points is not None:
+                found[over][runs[row.run_id].number] = points
     return judged(sweep, cells, found)
+
+
+@lru_cache(maxsize=1024)
+def _points(count: int, every: int, content: bytes, over: Over, best: str) -> CellPoints | None:
+    """The values in a row: most rows of a sweep are as they were when it was judged last."""
+    return points_over(unpacked(count, every, content), over, best)

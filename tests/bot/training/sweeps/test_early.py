@@ -10,10 +10,10 @@ from sqlmodel import select
 
 from bot.audit import AuditLine
 from bot.slack.grammar.container_parameters import SweptParameter
-from bot.training.series.axis import Drawn
+from bot.training.series.axis import Over
 from bot.training.series.points import Point, Series, extended
 from bot.training.sweeps.cells import Cell
-from bot.training.sweeps.early import Judged, judged
+from bot.training.sweeps.early import PLACES, CellPoints, Judged, judged, points_over
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import Run
 from playground.cluster.control.training import Line, Training
@@ -141,13 +141,14 @@ def judges(
 ) -> Judged:
     """What the rule says of cells with these steps and values."""
     cells = {number: cell(number, **more) for number in values}
-    drawn = {}
+    made = made or row()
+    found: dict[Over, dict[int, CellPoints]] = {over: {} for over in PLACES}
     for number, pairs in values.items():
         points = [Point(step, None, 0.0, value) for step, value in pairs]
-        run = cells[number].run
-        assert run is not None
-        drawn[number] = Drawn("loss", run, "loss", extended(Series(), points))
-    return judged(made or row(), [*cells.values()], drawn)
+        known = points_over(extended(Series(), points), Over.STEP, made.best)
+        assert known is not None
+        found[Over.STEP][number] = known
+    return judged(made, [*cells.values()], found)
 
 
 def steps(*values: float) -> list[tuple[float, float]]:
