@@ -47,7 +47,7 @@ class CellPoints:
         if self.last < place or not end:
             return None
         if end not in self.averages:
-            self.averages[end] = fmean(self.values[:end])
+            self.averages[end] = _mean(self.values[:end])
         return self.averages[end]
 
 
@@ -175,3 +175,10 @@ def _stop(
     if not is_worse:
         return None
     return EarlyStop(number, run.id, over, own.last, own.best, middle, len(others))
+
+
+def _mean(values: Sequence[float]) -> float:
+    try:
+        return fmean(values)
+    except OverflowError:  # their sum is larger than any number
+        return math.fsum(value / len(values) for value in values)

@@ -211,3 +211,11 @@ def test_long_series_keep_their_best_value() -> None:
     values[777] = 0.5
     long = {number: steps(*[4.0] * 1500) for number in (1, 2, 3)}
     assert judges(long | {4: steps(*values)}).stops == ()
+
+
+def test_values_near_the_largest_number_are_averaged() -> None:
+    """Their sum is larger than any number."""
+    huge = {number: steps(1.5e308, 1.5e308) for number in (1, 2, 3)}
+    assert judges(huge | {4: steps(1.5e308, 1.5e308)}).stops == ()
+    (stop,) = judges(huge | {4: steps(1.6e308, 1.7e308)}).stops
+    assert (stop.value, stop.median) == (1.6e308, 1.5e308)
