@@ -11,6 +11,9 @@ from bot.cluster.api.log_tail import RECORD_BYTES, lines_of
 MOST_BYTES = 2048 * RECORD_BYTES
 """How much of a log is read at most."""
 
+MOST_LINES = 100_000
+"""How many wanted lines are read at most: short ones need many times their size in memory."""
+
 _LONGEST_LINE_BYTES = 4 * RECORD_BYTES
 _LATE_SECONDS = 8.0
 
@@ -19,11 +22,13 @@ _LATE_SECONDS = 8.0
 class LinesSince:
     """The wanted lines with their times in nanoseconds since 1970, oldest first.
 
-    `is_cut` means that there is more than may be read.
+    `is_cut` means that there is more than may be read; `is_full` that there may be more lines, and
+    that those since the last of these are read next.
     """
 
     lines: list[tuple[int, str]]
     is_cut: bool = False
+    is_full: bool = False
 
 
 def read_since(
@@ -49,7 +54,7 @@ def read_since(
     chunks = connection.chunks(asked, deadline + connection.timeouts.read)
     for size, text in _lines(chunks):  # noqa: B007 - what it was last counts
         is_late = time.monotonic() > deadline
-        if is_late:
+        if is_late or len(found) >= MOST_LINES:
             break
         if not is_before and not is_wanted(text):
             continue
@@ -57,6 +62,8 @@ def read_since(
         is_before = is_before and (stamp is None or stamp <= (since or 0))
         if stamp is not None and (stamp == since or (not is_before and is_wanted(line))):
             found += [(stamp, shown) for shown in lines_of(f"{line}\n")]
+    if len(found) >= MOST_LINES:
+        return LinesSince(found, is_full=True)
     return LinesSince(found, is_late or size > most_bytes - _LONGEST_LINE_BYTES)
 
 

@@ -53,6 +53,16 @@ class NewLines:
     cursor: Cursor | None
     is_lost: bool = False
 
+    def first(self, count: int) -> "NewLines":
+        """So many of them: the next look begins after these."""
+        if self.cursor is None or count >= len(self.lines):
+            return self
+        return NewLines(
+            self.lines[:count],
+            _cursor_at(self.lines[count - 1], self.cursor.restarts),
+            self.is_lost,
+        )
+
 
 def new_lines(cluster: Cluster, tail: Tail, before: Cursor | None, is_wanted: Wanted) -> NewLines:
     """The lines of a pod since the last look; the log is read again if its tail lacks some.
@@ -70,6 +80,7 @@ class _Follower:
         self._source = source_of(tail.pod)
         self._before = before
         self._is_wanted = is_wanted
+        self._has_ended = has_ended(tail.pod)
         self._lines = _whole_lines(tail)
         self._is_all = not tail.found.is_cut and len(tail.found.lines) < HEARD_LINES
         self._restarts = _restarts(tail.pod)
@@ -89,8 +100,7 @@ class _Follower:
         return self._found(*self._reread(before))
 
     def _found(self, lines: Sequence[LogLine], is_lost: bool) -> NewLines:  # noqa: FBT001
-        last = lines[-1] if lines else None
-        cursor = Cursor(self._restarts, last.stamp, _digest(last.text)) if last else self._before
+        cursor = _cursor_at(lines[-1], self._restarts) if lines else self._before
         return NewLines(lines, cursor, is_lost)
 
     def _from_start(self) -> tuple[Sequence[LogLine], bool]:
@@ -110,7 +120,8 @@ class _Follower:
             return (), True
         lines = [LogLine(*each) for each in found.lines]
         after = _after(before, lines)
-        return after if after is not None else lines, found.is_cut or after is None
+        is_cut = found.is_cut or found.is_full
+        return after if after is not None else lines, is_cut or after is None
 
     def _reread(self, before: Cursor) -> tuple[Sequence[LogLine], bool]:
         """The lines since the last look of a program that wrote more than was read."""
@@ -125,9 +136,12 @@ class _Follower:
         return [line for line in lines if line.stamp > before.stamp], True
 
     def _joined(self, found: LinesSince) -> tuple[list[LogLine], bool]:
-        """The lines that were read again, followed by the tail if there was more to read."""
+        """The lines that were read again, followed by the tail if there was more to read.
+
+        While the program runs, the next look goes on after as many lines as may be read.
+        """
         lines = [LogLine(*each) for each in found.lines]
-        if not found.is_cut:
+        if not found.is_cut and not (found.is_full and self._has_ended):
             return lines, False
         last = lines[-1].stamp if lines else 0
         return [*lines, *(line for line in self._lines if line.stamp > last)], True
@@ -153,6 +167,10 @@ def _after(before: Cursor, lines: Sequence[LogLine]) -> Sequence[LogLine] | None
     places = range(len(lines) - 1, -1, -1)
     found = next((place for place in places if before.is_at(lines[place])), None)
     return None if found is None else lines[found + 1 :]
+
+
+def _cursor_at(line: LogLine, restarts: int) -> Cursor:
+    return Cursor(restarts, line.stamp, _digest(line.text))
 
 
 def _restarts(pod: Pod) -> int:

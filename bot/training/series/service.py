@@ -12,14 +12,18 @@ from bot.config import ResultPattern
 from bot.training.logs.results import progress_of
 from bot.training.logs.tails import Kept, Tail
 from bot.training.pods import by_age
-from bot.training.series.following import cursor_of, new_lines
+from bot.training.series.following import NewLines, cursor_of, new_lines
 from bot.training.series.points import Point, extended
 from bot.training.series.reading import Measured, MetricReader
 from bot.training.series.tables import RunSeries
+from bot.training.state import has_ended
 from bot.training.tables import KeptLog, Run
 
 MOST_NAMES = 40
 """How many metrics of a run are kept: those that were seen first."""
+
+MOST_VALUES = 100_000
+"""How many values a look takes from a log at most: a line may have a hundred."""
 
 _NANOSECONDS = 1e9
 _NAMED = 10
@@ -86,12 +90,25 @@ def read_metrics(
     for pod in by_age(tail.pod for tail in by_pod.values()):
         before = known[pod.uid].read_to if pod.uid in known else ""
         new = new_lines(cluster, by_pod[pod.uid], cursor_of(before), reader.is_wanted)
-        measured = [
-            each for line in new.lines for each in reader.read(line.text, line.stamp / _NANOSECONDS)
-        ]
-        read_to = new.cursor.text() if new.cursor else ""
-        found.append(PodMetrics(pod.uid, before, read_to, tuple(measured), new.is_lost))
+        found.append(_pod_metrics(pod, before, new, reader))
     return tuple(found)
+
+
+def _pod_metrics(pod: Pod, before: str, new: NewLines, reader: MetricReader) -> PodMetrics:
+    """The values of the lines; the next look goes on after as many as may be taken."""
+    measured, count = list[Measured](), 0
+    for count, line in enumerate(new.lines, 1):  # noqa: B007 - what it was last counts
+        measured += reader.read(line.text, line.stamp / _NANOSECONDS)
+        if len(measured) >= MOST_VALUES:
+            break
+    is_lost = new.is_lost
+    if has_ended(pod):  # there is no next look
+        is_lost = is_lost or count < len(new.lines)
+    else:
+        new = new.first(count)
+    return PodMetrics(
+        pod.uid, before, new.cursor.text() if new.cursor else "", tuple(measured), is_lost
+    )
 
 
 def keep_metrics(session: Session, run: Run, found: Sequence[PodMetrics]) -> Mapping[str, str]:

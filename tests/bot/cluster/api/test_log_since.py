@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from bot.cluster.api.client import Client, LogSource
+from bot.cluster.api.log_since import MOST_LINES
 from bot.cluster.api.log_stamps import moment_of, read_stamp
 from bot.cluster.api.log_tail import Limits
 from bot.errors import ClusterError
@@ -99,3 +100,10 @@ def test_half_a_secret_is_left_out(server: ApiServer, client: Client) -> None:
     found = client.last_lines(SOURCE, 1, Limits(stamps=True))
     assert found.lines == ["and more"]
     assert found.stamps == [None]
+
+
+def test_only_so_many_lines_are_read(server: ApiServer, client: Client) -> None:
+    said = "".join(f"{STAMPS[0]}step {number}\n" for number in range(MOST_LINES + 10))
+    server.on("GET", LOG, answers(said))
+    found = client.lines_since(SOURCE, None, lambda _: True)
+    assert (len(found.lines), found.is_full, found.is_cut) == (MOST_LINES, True, False)

@@ -8,7 +8,14 @@ from bot.slack.grammar.parameters import Nodes
 from bot.training.logs import tails
 from bot.training.series.following import Cursor, new_lines
 from bot.training.series.points import Series
-from bot.training.series.service import MOST_NAMES, Missing, missing_of, series_of
+from bot.training.series.reading import MOST_REPORTED
+from bot.training.series.service import (
+    MOST_NAMES,
+    MOST_VALUES,
+    Missing,
+    missing_of,
+    series_of,
+)
 from playground.cluster.control.training import Line, Training
 from tests.bot.training.rig import IMAGE, Rig
 
@@ -183,3 +190,37 @@ def test_a_log_that_is_gone_is_a_gap(rig: Rig) -> None:
     assert found.is_lost
     assert found.lines
     assert found.lines[-1].text == tail.found.lines[-1]
+
+
+def flood(training: Training, started: datetime, _: datetime) -> list[Line]:
+    """Reports a hundred metrics in each of many lines, at the end or from the third second on."""
+    at = started + timedelta(seconds=(training.seconds or 4) - 1)
+    values = ", ".join(f'"m{number}": 1' for number in range(MOST_REPORTED - 1))
+    return [
+        (
+            started + timedelta(seconds=3, microseconds=line),
+            f'quartermaster: {{"step": {line}, {values}}}',
+        )
+        for line in range(3_500)
+    ]
+
+
+def test_a_flood_of_values_takes_several_looks(rig: Rig) -> None:
+    """All at once would need a gigabyte of memory, and longer than a step may take."""
+    rig.world.behaviours[IMAGE] = Training(never_ends=True, log=flood)
+    run_id = rig.submit()
+    rig.pass_time(seconds=20)
+    first = series(rig, run_id)["m0"].count
+    assert first == MOST_VALUES // (MOST_REPORTED - 1) + 1
+    rig.pass_time(minutes=3)
+    assert series(rig, run_id)["m0"].count == 3_500
+    assert missing_of(rig.get(run_id)).gaps == 0
+
+
+def test_a_flood_at_the_end_is_a_gap(rig: Rig) -> None:
+    rig.world.behaviours[IMAGE] = Training(epochs=1, seconds_per_epoch=4, log=flood)
+    run_id = rig.submit()
+    rig.pass_time(minutes=10)
+    assert rig.get(run_id).phase == "succeeded"
+    assert series(rig, run_id)["m0"].count < 3_500
+    assert missing_of(rig.get(run_id)).gaps == 1
