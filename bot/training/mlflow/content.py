@@ -77,10 +77,9 @@ def description_of(run: Run, owner: str) -> Description:
     """Its parameters and tags; what looks like a secret is left out or hidden."""
     spec = spec_of(run)
     params = {**_swept(spec), **arguments_of(spec.command)}
-    tags = {name: value for name, value in _tags(run, spec, owner) if value}
+    tags = _allowed({name: value for name, value in _tags(run, spec, owner) if value})
     return Description(
-        _allowed(params),
-        {name: hide_secrets(value)[:_LONGEST_TAG] for name, value in [*tags.items()][:MOST_PAIRS]},
+        _allowed(params), {key: hide_secrets(value)[:_LONGEST_TAG] for key, value in tags.items()}
     )
 
 

@@ -1,5 +1,6 @@
 """What MLflow gets of a run: names, steps, batches, and nothing secret."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from bot.slack.grammar.container_parameters import EnvironmentVariable
@@ -19,12 +20,15 @@ def series(name: str, count: int, *, place: int = 0, is_reported: bool = False) 
     return row
 
 
-def described(command: tuple[str, ...] = (), **more: Any) -> Description:
+def described(
+    command: tuple[str, ...] = (), links: Mapping[str, str] | None = None, **more: Any
+) -> Description:
     spec = RunSpec(image="ghcr.io/acme/lane:3.1", cpu="1", memory="1Gi", command=command, **more)
     run = Run(
         id="r", workspace_id="T0QM", team="team-a", name="lane", number=2, person="U0ALICE",
         channel="C0TEAMA", cluster="default", namespace="team-a", queue="team-a",
         job_name="lane-1", spec=to_row(spec), asked_at=START, since=START,
+        links=links or {},
     )  # fmt: skip
     return description_of(run, "Alice")
 
@@ -128,6 +132,12 @@ def test_tags_tell_data_code_and_artifacts() -> None:
     assert found.tags["mlflow.source.git.commit"] == "0a1b2c3d"
     assert found.tags["quartermaster.name"] == "lane#2"
     assert "quartermaster.reason" not in found.tags
+
+
+def test_names_of_tags_are_allowed_in_mlflow() -> None:
+    found = described(links={"W&B": "https://wandb.ai/1", "W+B": "https://wandb.ai/2"})
+    assert found.tags["quartermaster.link.W_B"] == "https://wandb.ai/1"
+    assert found.tags["quartermaster.link.W_B_"] == "https://wandb.ai/2"
 
 
 def test_the_same_description_has_one_digest() -> None:
