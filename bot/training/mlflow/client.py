@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -23,6 +24,8 @@ RUN_TAG = "quartermaster.run"
 
 _API = "/api/2.0/mlflow"
 _LONGEST_QUOTE = 200
+_MOST_BYTES = 10_000_000
+_CHUNK_BYTES = 64 * 1024
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PLAIN_WORD = re.compile(rb"[!-~]+")
 _DENIED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
@@ -92,9 +95,8 @@ class MlflowClient:
                 return None
             raise
         about = _part(found, "experiment")
-        return Experiment(
-            _id_in(about, "experiment_id"), is_deleted=about.get("lifecycle_stage") == "deleted"
-        )
+        experiment_id = _id(about.get("experiment_id"), "experiment_id")
+        return Experiment(experiment_id, is_deleted=about.get("lifecycle_stage") == "deleted")
 
     def create_experiment(self, name: str) -> None:
         """Creates an experiment; one of that name is as good."""
@@ -113,8 +115,13 @@ class MlflowClient:
             "order_by": ["attributes.start_time ASC"],
             "max_results": 1,
         }
-        runs = self._ask("POST", "runs/search", asked).get("runs") or []
-        return _id_in(_part(runs[0], "info"), "run_id") if runs else None
+        match self._ask("POST", "runs/search", asked).get("runs") or []:
+            case []:
+                return None
+            case [{"info": {"run_id": found}}, *_]:
+                return _id(found, "run_id")
+            case _:
+                raise _without("run")
 
     def create_run(self, new: NewRun) -> str:
         """Creates a run and returns its id."""
@@ -129,7 +136,7 @@ class MlflowClient:
             ],
         }
         made = self._ask("POST", "runs/create", asked)
-        return _id_in(_part(_part(made, "run"), "info"), "run_id")
+        return _id(_part(_part(made, "run"), "info").get("run_id"), "run_id")
 
     def log(self, mlflow_id: str, batch: Batch) -> None:
         """Adds metrics, parameters and tags; what is there already is no error."""
@@ -160,13 +167,15 @@ class MlflowClient:
                 headers=headers,
                 timeout=urllib3.Timeout(total=TIME_OUT_SECONDS),
                 redirect=False,
+                preload_content=False,
             )
+            content = _body(answer)
         except (HTTPError, OSError) as error:  # OSError for an unreadable TLS file
             raise TrackingError(
                 f"MLflow does not respond: {type(error).__name__}.",
                 "Check mlflow.url and whether the bot can reach it. Retrying.",
             ) from error
-        return _read(answer.status, answer.data)
+        return _read(answer.status, content)
 
     def _login(self) -> dict[str, str]:
         token_file, basic = self._settings.token_file, self._settings.basic
@@ -186,11 +195,28 @@ class MlflowClient:
         return {}
 
 
+def _body(answer: urllib3.BaseHTTPResponse) -> bytes:
+    """What it says, of which neither the size nor the time has other limits."""
+    deadline, content = monotonic() + TIME_OUT_SECONDS, b""
+    while chunk := answer.read1(_CHUNK_BYTES, decode_content=False):
+        content += chunk
+        is_late = monotonic() > deadline
+        if is_late or len(content) > _MOST_BYTES:
+            answer.close()
+            most = f"{TIME_OUT_SECONDS:.0f} s" if is_late else f"{_MOST_BYTES // 1_000_000} MB"
+            raise TrackingError(
+                f"MLflow's answer takes more than {most}.",
+                "Check that mlflow.url is the tracking URI of an MLflow. Retrying.",
+            )
+    answer.release_conn()
+    return content
+
+
 def _read(status: int, content: bytes) -> dict[str, Any]:
     """The answer; TrackingError if it is an error, or not one of MLflow."""
     try:
         said = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     is_mlflow = isinstance(said, dict)
     if status == HTTPStatus.OK and is_mlflow:
@@ -215,16 +241,19 @@ def _read(status: int, content: bytes) -> dict[str, Any]:
 def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = found.get(name)
     if not isinstance(part, dict):
-        raise TrackingError(f"MLflow's answer has no {name}.", "Check that mlflow.url is right.")
+        raise _without(name)
     return part
 
 
-def _id_in(found: Mapping[str, Any], name: str) -> str:
+def _id(value: object, name: str) -> str:
     """An id, which becomes part of addresses."""
-    value = str(found.get(name, ""))
-    if not _ID.fullmatch(value):
-        raise TrackingError(f"MLflow's answer has no {name}.", "Check that mlflow.url is right.")
-    return value
+    if not isinstance(value, str | int) or not _ID.fullmatch(str(value)):
+        raise _without(name)
+    return str(value)
+
+
+def _without(name: str) -> TrackingError:
+    return TrackingError(f"MLflow's answer has no {name}.", "Check that mlflow.url is right.")
 
 
 def _content_of(file: str, setting: str) -> bytes:

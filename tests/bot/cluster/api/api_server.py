@@ -69,6 +69,17 @@ class Wire:
         self._handler.wfile.write(data)
         self._handler.wfile.flush()
 
+    def trickle(self, size: int) -> None:
+        """Sends so many bytes, one every half second, until the server closes."""
+        self._handler.send_response(200)
+        self._handler.send_header("Content-Length", str(size))
+        self._handler.end_headers()
+        for _ in range(size):
+            if self._closing.wait(0.5):
+                break
+            self.raw(b" ")
+        self.cut()
+
     def cut(self) -> None:
         """Closes the connection whatever was promised."""
         self._handler.close_connection = True

@@ -1,6 +1,9 @@
 """The bot and MLflow's API: logins, servers that are none, and what the doctor says."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -11,6 +14,7 @@ from bot.findings import Finding
 from bot.training.mlflow.checking import checks
 from bot.training.mlflow.client import Batch, MlflowClient, NewRun
 from playground.loopback import free_port
+from tests.bot.cluster.api.api_server import Reply, answer, serving
 from tests.bot.training.mlflow.serving import Tracking
 from tests.bot.training.rig import settings
 
@@ -139,3 +143,49 @@ def test_the_doctor_names_deleted_experiments(tracking: Tracking) -> None:
     ]
     (other,) = found(tracking, teams=("team-b",))
     assert other.state == "ok"
+
+
+@contextmanager
+def answering(*replies: Reply) -> Iterator[MlflowClient]:
+    """A client of a server that answers a search of runs in these ways."""
+    with serving() as server:
+        server.on("POST", "/api/2.0/mlflow/runs/search", *replies)
+        with closing(MlflowClient(Mlflow(url=server.url))) as client:
+            yield client
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"runs": {"a": 1}}, "MLflow's answer has no run."),
+        ({"runs": ["a"]}, "MLflow's answer has no run."),
+        ({"runs": 5}, "MLflow's answer has no run."),
+        ({"runs": [{"info": {"run_id": None}}]}, "MLflow's answer has no run_id."),
+        ({"runs": [{"info": {"run_id": "../a"}}]}, "MLflow's answer has no run_id."),
+        (b"[" * 100_000, "MLflow returned 200, which is no answer of its API."),
+        (b" " * 10_000_001, "MLflow's answer takes more than 10 MB."),
+    ],
+)
+def test_odd_answers_are_told_in_words(body: object, message: str) -> None:
+    with answering(answer(200, body)) as client, pytest.raises(TrackingError) as caught:
+        client.find_run("1", "01a2")
+    assert caught.value.message == message
+
+
+def test_an_answer_after_a_huge_one_is_read() -> None:
+    huge, none = answer(200, b" " * 20_000_000), answer(200, {})
+    with answering(huge, none) as client:
+        with pytest.raises(TrackingError):
+            client.find_run("1", "01a2")
+        assert client.find_run("1", "01a2") is None
+
+
+@pytest.mark.slow
+def test_an_answer_that_trickles_is_given_up() -> None:
+    """Its bytes come often enough for the library, and take longer than a step may."""
+    with answering(lambda _, wire: wire.trickle(120)) as client:
+        began = monotonic()
+        with pytest.raises(TrackingError) as caught:
+            client.find_run("1", "01a2")
+        assert monotonic() - began < 30
+    assert caught.value.message == "MLflow's answer takes more than 10 s."

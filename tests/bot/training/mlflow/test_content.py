@@ -1,6 +1,5 @@
 """What MLflow gets of a run: names, steps, batches, and nothing secret."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from bot.slack.grammar.container_parameters import EnvironmentVariable
@@ -21,7 +20,7 @@ def series(name: str, count: int, *, place: int = 0, is_reported: bool = False) 
 
 
 def described(
-    command: tuple[str, ...] = (), links: Mapping[str, str] | None = None, **more: Any
+    command: tuple[str, ...] = (), links: dict[str, str] | None = None, **more: Any
 ) -> Description:
     spec = RunSpec(image="ghcr.io/acme/lane:3.1", cpu="1", memory="1Gi", command=command, **more)
     run = Run(
