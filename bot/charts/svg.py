@@ -14,6 +14,7 @@ _INK, _MUTED, _GRID, _PAPER = "#1d1c1d", "#616061", "#e4e4e4", "#ffffff"
 _COLOURS = ("#1f6feb", "#e8912d", "#2eb67d", "#9b4dca", "#56b4e9", "#d64550", "#8d8d8d")
 _ROW, _ROW_LABEL = 30, 84
 _MOST_TICKS = 5
+_NEAREST = 1e-305
 _LETTER = 9.2
 _ENTRY, _LINE = 42, 27
 _LONGEST_NAME = 24
@@ -211,9 +212,9 @@ def _curve_chart(chart: Curves) -> str:
 def _span(values: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis, which differ."""
     low, high = min(values, default=0.0), max(values, default=1.0)
-    if high - low > abs(high) * 1e-9:
+    if high - low > max(abs(high) * 1e-9, _NEAREST):
         return low, high
-    room = abs(high) / 10 or 1.0
+    room = abs(high) / 10 if abs(high) > _NEAREST else 1.0
     return low - room, high + room
 
 

@@ -1,11 +1,11 @@
 """The content of charts as plain values, and their description as text."""
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 OTHERS = "others"
+_FARTHEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: points of x and value, x rising; a value that is not finite interrupts it."""
+    """One line: points of x and value, x rising; one that cannot be drawn interrupts it."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -52,7 +52,7 @@ class Curve:
     @property
     def finite(self) -> list[tuple[float, float]]:
         """The points that can be drawn."""
-        return [(x, value) for x, value in self.points if math.isfinite(value)]
+        return [point for point in self.points if _is_drawn(*point)]
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ def sampled(chart: Curves, most: int) -> Sample | None:
 
 def short_number(value: float) -> str:
     """A number with the digits that matter: 0.4123, 1,204 or 3.2e-07."""
-    most = 10_000
-    return f"{value:,.0f}" if abs(value) >= most else f"{value:.4g}"
+    least, most = 10_000, 1e15
+    return f"{value:,.0f}" if least <= abs(value) < most else f"{value:.4g}"
 
 
 def figure(value: float) -> str:
@@ -133,6 +133,11 @@ def figure(value: float) -> str:
 def percent(share: float) -> str:
     """A share of 1 as people read it: 63 %."""
     return f"{100 * share:.0f} %"
+
+
+def _is_drawn(x: float, value: float) -> bool:
+    """Whether both are numbers whose differences are numbers, too."""
+    return abs(x) <= _FARTHEST and abs(value) <= _FARTHEST
 
 
 def _total(values: Sequence[float | None]) -> float | None:
@@ -170,10 +175,10 @@ def _lines(chart: Curves) -> str:
 
 
 def segments(curve: Curve) -> list[list[tuple[float, float]]]:
-    """The points of a curve, cut where a value is not finite."""
+    """The points of a curve, cut where one cannot be drawn."""
     found: list[list[tuple[float, float]]] = [[]]
     for x, value in curve.points:
-        if math.isfinite(value):
+        if _is_drawn(x, value):
             found[-1].append((x, value))
         elif found[-1]:
             found.append([])

@@ -42,7 +42,10 @@ def test_odd_curves_are_pictures_as_well() -> None:
         Curve("one", ((3.0, 5.0),)),
         Curve("flat", ((0.0, 0.0), (1.0, 0.0))),
         Curve("tiny", ((0.0, 1e-300), (1.0, -1e-300))),
+        Curve("tiniest", ((0.0, 5e-324), (1.0, 1e-323))),
         Curve("huge", ((0.0, 1e300), (1.0, -1e300))),
+        Curve("largest", ((0.0, 1.7e308), (1.0, -1.7e308))),
+        Curve("far", ((-1.7e308, 0.0), (1.7e308, 1.0))),
         Curve('<name> & "more" ' + "x" * 90, ((0.0, math.nan),)),
     )
     for each in odd:
@@ -63,6 +66,6 @@ def test_words_name_the_ends_of_curves() -> None:
         "loss of wide, in loss by epoch. one: 1 to 0.09091, lowest 0.09091, highest 1;"
         " two: no finite value."
     )
-    assert [short_number(each) for each in (0.41234, 12_345.6, 3.2e-07, 0.0)] == [
-        "0.4123", "12,346", "3.2e-07", "0",
+    assert [short_number(each) for each in (0.41234, 12_345.6, 3.2e-07, 0.0, 1e308)] == [
+        "0.4123", "12,346", "3.2e-07", "0", "1e+308",
     ]  # fmt: skip
