@@ -136,8 +136,8 @@ def _schedule(ctx: Context, found: Flow, asked: FlowAsked) -> Reply:
 
 def _unschedule(ctx: Context, found: Flow, asked: FlowAsked) -> Reply:
     del asked
-    cron = ctx.training.saved_flows.unschedule(ctx.session, ctx.caller, found, ctx.now)
-    return answers.unscheduled(found, cron, ctx.format_command)
+    options = ctx.training.saved_flows.unschedule(ctx.session, ctx.caller, found, ctx.now)
+    return answers.unscheduled(found, options, ctx.format_command)
 
 
 def _delete(ctx: Context, found: Flow, asked: FlowAsked) -> Reply:

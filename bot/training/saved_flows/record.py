@@ -107,7 +107,9 @@ class FlowRecorder:
         owner = name_of(session, flow.workspace_id, flow.scheduler)
         flow.phase, flow.next_at = FlowPhase.PAUSED, None
         flow.reason = f"{owner} may no longer submit runs of {flow.team}."
-        again = self.format_command(f'train flow schedule {flow.name} --cron "{flow.cron}"')
+        team = self.starter.settings().teams.get(flow.team)
+        options = flow.schedule_options(team.time_zone if team else None)
+        again = self.format_command(f"train flow schedule {flow.name} {options}")
         flow.unblock = f"A member of the team can start the schedule again: `{again}`"
         flow.obstacle = flow.trouble = ""
         session.add(flow)

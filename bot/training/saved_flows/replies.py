@@ -64,9 +64,9 @@ def scheduled(flow: Flow, second: datetime, format_command: FormatCommand) -> Re
     )  # fmt: skip
 
 
-def unscheduled(flow: Flow, cron: str, format_command: FormatCommand) -> Reply:
+def unscheduled(flow: Flow, options: str, format_command: FormatCommand) -> Reply:
     """The answer to `flow unschedule`, with the command that starts the schedule again."""
-    again = code(format_command(f'train flow schedule {flow.name} --cron "{cron}"'))
+    again = code(format_command(f"train flow schedule {flow.name} {options}"))
     line = join("Flow ", code(flow.name), " has no schedule any more. Its runs go on. ", again,
                 " starts the schedule again.")  # fmt: skip
     return Reply((line,))

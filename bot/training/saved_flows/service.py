@@ -146,17 +146,18 @@ class FlowService:
         return slots[1]
 
     def unschedule(self, session: Session, caller: Caller, flow: Flow, now: datetime) -> str:
-        """Stops the schedule of a flow, and returns its cron pattern; its runs go on."""
+        """Stops the schedule of a flow, and returns its options; its runs go on."""
         if not flow.cron:
             example = f'train flow schedule {flow.name} --cron "0 2 * * *"'
             raise ConflictError(
                 f"Flow {flow.name} has no schedule.",
                 f"To start it every night: `{self._format_command(example)}`.",
             )
-        cron = flow.cron
+        facts = {"cron": flow.cron}
+        options = flow.schedule_options(self._settings().teams[flow.team].time_zone)
         _unscheduled(flow, FlowPhase.SAVED)
-        self._note(session, caller, "flow.unschedule", flow, {"cron": cron}, now)
-        return cron
+        self._note(session, caller, "flow.unschedule", flow, facts, now)
+        return options
 
     def costs(self, session: Session, caller: Caller, flow: Flow) -> FlowCosts:
         """What the flow costs by today's prices, as far as these are known."""

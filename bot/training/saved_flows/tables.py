@@ -84,3 +84,8 @@ class Flow(SQLModel, table=True):
     def subject(self) -> Subject:
         """What its messages are about."""
         return Subject(self.workspace_id, FLOW, self.id)
+
+    def schedule_options(self, usual_zone: str | None) -> str:
+        """The options of its schedule; without `--zone`, `usual_zone` is meant."""
+        zone = "" if self.time_zone == usual_zone else f" --zone {self.time_zone}"
+        return f'--cron "{self.cron}"{zone}'

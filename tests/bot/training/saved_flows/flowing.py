@@ -38,10 +38,16 @@ def saves(rig: Rig, name: str = "nightly", run: str = "train") -> str:
     )
 
 
-def schedules(rig: Rig, flow_id: str, cron: str = "0 2 * * *", person: str = ALICE) -> None:
+def schedules(
+    rig: Rig,
+    flow_id: str,
+    cron: str = "0 2 * * *",
+    person: str = ALICE,
+    zone: str | None = None,
+) -> None:
     """Somebody has a flow start on a schedule."""
     by, now = rig.caller(person), rig.clock.now()
-    rig.do(lambda s: rig.saved_flows.schedule(s, by, s.get_one(Flow, flow_id), (cron, None), now))
+    rig.do(lambda s: rig.saved_flows.schedule(s, by, s.get_one(Flow, flow_id), (cron, zone), now))
 
 
 def starts(rig: Rig, flow_id: str, suffix: str = "", person: str = ALICE) -> list[str]:

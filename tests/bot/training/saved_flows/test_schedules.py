@@ -7,8 +7,10 @@ from sqlmodel import select
 from bot.audit import AuditLine
 from bot.reconcile.loop import Loop
 from bot.slack.markup import when
+from bot.slack.text import as_text
 from bot.training.saved_flows.controller import FlowController
 from bot.training.saved_flows.record import FlowRecorder
+from bot.training.saved_flows.replies import unscheduled
 from bot.training.saved_flows.tables import Flow
 from playground.cluster.control.training import Training
 from tests.bot.ground import ALICE, BOB, ERIN, NOON
@@ -26,12 +28,12 @@ from tests.bot.training.saved_flows.flowing import (
 NIGHT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 
 
-def scheduled(rig: Rig, cron: str = "0 2 * * *") -> str:
+def scheduled(rig: Rig, cron: str = "0 2 * * *", zone: str | None = None) -> str:
     """A flow of runs that have ended, which starts on a schedule."""
     submits(rig)
     rig.pass_time(minutes=30)
     flow_id = saves(rig)
-    schedules(rig, flow_id, cron)
+    schedules(rig, flow_id, cron, zone=zone)
     return flow_id
 
 
@@ -128,6 +130,22 @@ def test_who_left_the_team_pauses_the_schedule(rig: Rig) -> None:
     assert [each for each in verbs if each.startswith("flow.")] == [
         "flow.save", "flow.schedule", "flow.pause", "flow.schedule", "flow.start",
     ]  # fmt: skip
+
+
+def test_a_schedule_starts_again_in_its_zone(rig: Rig) -> None:
+    flow_id = scheduled(rig, zone="Europe/Berlin")
+    again = 'train flow schedule nightly --cron "0 2 * * *" --zone Europe/Berlin'
+    before = rig.policy
+    rig.policy = settings(members={"people": [BOB]})
+    rig.pass_time(days=1)
+    assert row_of(rig, flow_id).unblock.endswith(f": `/{again}`")
+    rig.policy = before
+    by, now = rig.caller(ALICE), rig.clock.now()
+    options = rig.do(lambda s: rig.saved_flows.unschedule(s, by, s.get_one(Flow, flow_id), now))
+    assert as_text(unscheduled(row_of(rig, flow_id), options, rig.words)) == (
+        f"Flow `nightly` has no schedule any more. Its runs go on. `/{again}` starts the schedule"
+        " again."
+    )
 
 
 def test_a_refused_slot_submits_nothing(rig: Rig) -> None:
