@@ -193,14 +193,11 @@ def test_a_log_that_is_gone_is_a_gap(rig: Rig) -> None:
 
 
 def flood(training: Training, started: datetime, _: datetime) -> list[Line]:
-    """Reports a hundred metrics in each of many lines, at the end or from the third second on."""
+    """Reports a hundred metrics in each of many lines, in the last second if it has one."""
     at = started + timedelta(seconds=(training.seconds or 4) - 1)
     values = ", ".join(f'"m{number}": 1' for number in range(MOST_REPORTED - 1))
     return [
-        (
-            started + timedelta(seconds=3, microseconds=line),
-            f'quartermaster: {{"step": {line}, {values}}}',
-        )
+        (at + timedelta(microseconds=line), f'quartermaster: {{"step": {line}, {values}}}')
         for line in range(3_500)
     ]
 
