@@ -103,6 +103,12 @@ def _refuse(session: Session, row: RunRequest, reason: str, unblock: str, now: d
 
 
 def _changed(approved: tuple[ExcessCost, ...], costs: tuple[ExcessCost, ...]) -> str:
+    if above_words(costs) == above_words(approved):
+        new = next(each for each in costs if each not in approved)
+        return (
+            f"Template {new.template} has changed since its cost was approved; its limit is"
+            f" {new.limit_words} now. Nothing was submitted."
+        )
     return (
         f"It would cost {above_words(costs)} now, and {above_words(approved)} was approved."
         " Nothing was submitted."

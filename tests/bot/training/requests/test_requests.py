@@ -235,6 +235,18 @@ def test_a_price_changed_meanwhile_is_refused(requesting: Requesting) -> None:
     ]
 
 
+def test_a_limit_lowered_meanwhile_is_refused(requesting: Requesting) -> None:
+    row_id = requesting.request()
+    requesting.decides(row_id)
+    requesting.set_policy({"leads_above": 10})
+    requesting.pass_time(minutes=1)
+    assert (requesting.row(row_id).phase, requesting.runs()) == (RequestPhase.REFUSED, [])
+    assert requesting.row(row_id).reason == (
+        "Template burst has changed since its cost was approved; its limit is 10.00 USD an hour"
+        " now. Nothing was submitted."
+    )
+
+
 def test_a_raised_limit_submits_it_anyway(requesting: Requesting) -> None:
     row_id = requesting.request()
     requesting.decides(row_id)
