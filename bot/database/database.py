@@ -127,7 +127,7 @@ class Database:
         doubt: DBAPIError | None = None
         while True:
             try:
-                return self._attempt(work, limit, is_urgent=is_urgent)
+                return self._attempt(work, limit, is_urgent=is_urgent, doubt=doubt)
             except DBAPIError as error:
                 doubt = error if failures.is_doubtful(error) else doubt
                 is_conflict = failures.is_conflict(error)
@@ -142,7 +142,9 @@ class Database:
             except PoolTimeoutError as error:
                 raise (failures.failed(doubt) if doubt else failures.busy()) from error
 
-    def _attempt(self, work: Work[T], limit: float, *, is_urgent: bool) -> T:
+    def _attempt(
+        self, work: Work[T], limit: float, *, is_urgent: bool, doubt: DBAPIError | None
+    ) -> T:
         with self._write.connect() as connection, session_on(connection) as session:
             with connection.begin():
                 if is_urgent:
@@ -150,7 +152,7 @@ class Database:
                 result = work(session)
                 session.flush()
                 if time.monotonic() >= limit:
-                    raise failures.late()
+                    raise failures.failed(doubt) if doubt else failures.late()
             topics = frozenset(session.info.get(TOPICS, ()))
         self._committed(topics)
         return result

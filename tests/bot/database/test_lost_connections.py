@@ -99,6 +99,24 @@ def test_a_server_that_stays_away_leaves_doubt(database: Database, wire: Wire) -
     assert kept(database, "new")
 
 
+def test_a_repetition_that_is_late_leaves_doubt(database: Database, wire: Wire) -> None:
+    work = Once()
+    wire.lost, limit = 1, time.monotonic() + 0.5
+
+    def slower(session: Session) -> str:
+        said = work(session)
+        if work.found[-1]:
+            session.connection().exec_driver_sql("SELECT pg_sleep(0.6)")
+        return said
+
+    with pytest.raises(DatabaseError) as caught:
+        database.transaction(slower, deadline=limit)
+    assert work.found == [False, True]
+    assert caught.value.hint == (
+        "It is unknown whether this was recorded. Check before you repeat it."
+    )
+
+
 def test_a_server_that_was_away_did_nothing(database: Database, wire: Wire) -> None:
     wire.refuses, wire.cut = True, [b"SELECT", b"BEGIN"]
     with pytest.raises(DatabaseError) as caught:
