@@ -1,5 +1,6 @@
 """Calls of Slack's Web API with one token, and their failures as ChatErrors."""
 
+import base64
 import http.client
 import json
 import logging
@@ -8,7 +9,7 @@ import socket
 import time
 from functools import partial
 from urllib.error import URLError
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 import urllib3
@@ -107,7 +108,7 @@ class ResponseUrls:
     """Slack's response URLs, over connections that are kept: an answer comes soon after another."""
 
     def __init__(self, proxy: str | None) -> None:
-        through = partial(urllib3.ProxyManager, proxy) if proxy else urllib3.PoolManager
+        through = _proxy_manager(proxy) if proxy else urllib3.PoolManager
         self._pool = through(maxsize=_KEPT, retries=False, timeout=_TIMEOUT, headers=_JSON)
 
     def post(self, url: str, body: object) -> tuple[int, str]:
@@ -119,6 +120,16 @@ class ResponseUrls:
             count(RESPOND, failure.code)
             raise failure from error
         return answer.status, answer.data.decode("utf-8", "replace")
+
+
+def _proxy_manager(proxy: str) -> "partial[urllib3.ProxyManager]":
+    """Makes connections by way of the proxy, whose address may have a user and no scheme."""
+    url = urllib3.util.parse_url(proxy if "://" in proxy else f"http://{proxy}")
+    headers = {}
+    if url.auth:
+        user = base64.b64encode(unquote(url.auth).encode()).decode()
+        headers["Proxy-Authorization"] = f"Basic {user}"
+    return partial(urllib3.ProxyManager, url.url, proxy_headers=headers)
 
 
 def send_bytes(url: str, content: bytes, proxy: str | None) -> None:

@@ -1,5 +1,8 @@
 """Slack's answers come back typed, and its refusals as sentences that say what to do."""
 
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +15,7 @@ from typing_extensions import override
 from bot.errors import ChatError
 from bot.slack.client import Conversation, Destination, Draft, Identity, MessageRef, SlackClient
 from bot.slack.grammar.manifest import AGENT_SCOPE
+from bot.slack.web_api import ResponseUrls
 from playground.ledger import Fault
 from playground.slack.faults import Down
 from tests.bot.slack.receiving.dispatchers import client_of
@@ -22,15 +26,17 @@ TEAM = Conversation("team-a", is_member=True, is_archived=False)
 
 
 class Peers(BaseHTTPRequestHandler):
-    """Takes what is posted, and notes from which connection."""
+    """Takes what is posted, and notes from which connection, where to, and as which user."""
 
     protocol_version = "HTTP/1.1"
     seen: ClassVar[list[int]] = []
+    asked: ClassVar[list[tuple[str, str | None]]] = []
 
     def do_POST(self) -> None:
         """Takes one answer."""
         self.rfile.read(int(self.headers["Content-Length"]))
         self.seen.append(self.client_address[1])
+        self.asked.append((self.path, self.headers["Proxy-Authorization"]))
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -190,15 +196,33 @@ def test_a_lost_response_leaves_doubt(slack: Served, client: SlackClient) -> Non
     assert slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA")) == ["hello"]
 
 
-def test_answers_share_a_kept_connection(client: SlackClient) -> None:
+@contextmanager
+def peers() -> Iterator[str]:
+    """The address of a server that takes all answers."""
+    Peers.seen.clear()
+    Peers.asked.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Peers) as server:
         server.daemon_threads = True
         Thread(target=server.serve_forever, daemon=True).start()
-        for number in range(3):
-            client.respond(f"http://127.0.0.1:{server.server_port}/{number}", Draft("hello"))
+        yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_answers_share_a_kept_connection(client: SlackClient) -> None:
+    with peers() as address:
+        for number in range(3):
+            client.respond(f"http://{address}/{number}", Draft("hello"))
     assert len(Peers.seen) == 3
     assert len(set(Peers.seen)) == 1
+
+
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_answers_pass_a_proxy_with_a_user(scheme: str) -> None:
+    with peers() as address:
+        urls = ResponseUrls(f"{scheme}qm:p%40ss@{address}")
+        assert urls.post("http://hooks.example.com/1", {}) == (200, "")
+    user = b64encode(b"qm:p@ss").decode()
+    assert Peers.asked == [("http://hooks.example.com/1", f"Basic {user}")]
 
 
 def test_messages_that_are_not_there_are_named(client: SlackClient) -> None:
