@@ -7,6 +7,7 @@ import logging
 import re
 import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
@@ -42,6 +43,8 @@ _LONGEST_DETAIL = 500
 _TIMEOUT = urllib3.Timeout(total=TIMEOUT_SECONDS)
 _JSON = {"Content-Type": "application/json; charset=utf-8"}
 _KEPT = 8  # as many as workers that bring answers
+# Gateways forget connections that rest for minutes: Azure's after 4, AWS's after 6.
+_KEPT_SECONDS = 60.0
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
 _NEEDS_INVITATION = {"not_in_channel", "channel_not_found"}
 _TOKEN_HINT = "Run `quartermaster doctor`; it shows which token or scope is missing."  # noqa: S105  # a sentence
@@ -105,14 +108,23 @@ class WebApi:
 
 
 class ResponseUrls:
-    """Slack's response URLs, over connections that are kept: an answer comes soon after another."""
+    """Slack's response URLs, over connections that are kept: an answer comes soon after another.
 
-    def __init__(self, proxy: str | None) -> None:
+    All connections are replaced each minute, before a gateway on the way forgets one of them.
+    """
+
+    def __init__(self, proxy: str | None, monotonic: Callable[[], float] = time.monotonic) -> None:
         through = _proxy_manager(proxy) if proxy else urllib3.PoolManager
         self._pool = through(maxsize=_KEPT, retries=False, timeout=_TIMEOUT, headers=_JSON)
+        self._monotonic = monotonic
+        self._kept_since = monotonic()
 
     def post(self, url: str, body: object) -> tuple[int, str]:
         """The status and the text that Slack answers; ChatError if it does not."""
+        now = self._monotonic()
+        if now - self._kept_since > _KEPT_SECONDS:
+            self._kept_since = now
+            self._pool.clear()
         try:
             answer = self._pool.request("POST", url, body=encoded(body))
         except (HTTPError, OSError) as error:

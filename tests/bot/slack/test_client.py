@@ -216,6 +216,18 @@ def test_answers_share_a_kept_connection(client: SlackClient) -> None:
     assert len(set(Peers.seen)) == 1
 
 
+def test_no_connection_is_kept_for_minutes() -> None:
+    now = [0.0]
+    urls = ResponseUrls(None, lambda: now[0])
+    with peers() as address:
+        for seconds in (0.0, 59.0, 61.0, 62.0):
+            now[0] = seconds
+            assert urls.post(f"http://{address}/1", {}) == (200, "")
+    first, second, third, fourth = Peers.seen
+    assert (first, third) == (second, fourth)
+    assert first != third
+
+
 @pytest.mark.parametrize("scheme", ["http://", ""])
 def test_answers_pass_a_proxy_with_a_user(scheme: str) -> None:
     with peers() as address:
