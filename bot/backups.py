@@ -54,7 +54,8 @@ def restore(path: Path, source: Path | None) -> Path | None:
     """Puts a backup in place of the database, and prepares it; without one, only prepares.
 
     Returns where the replaced database is now, None if there was none. No bot may use the
-    database meanwhile. ConfigurationError says what does not fit, before anything is changed.
+    database meanwhile. ConfigurationError or DatabaseError says what does not fit, before
+    anything is changed.
     """
     url = ConfigurationFile(path).load().database.url
     file = _file_of(url)
@@ -62,12 +63,10 @@ def restore(path: Path, source: Path | None) -> Path | None:
         hint = f"Load it with: {_LOAD}\nThen run `quartermaster restore` without a file."
         raise ConfigurationError("The database is a PostgreSQL.", hint)
     with alone(url):
-        replaced = _replace(file, source) if file is not None and source is not None else None
-        schema.upgrade(url)
-        with closing(Database(url)) as database:
-            database.read(lambda session: schema.refuse_misfit(session, version()))
-            database.transaction(prepare)
-    return replaced
+        if file is not None and source is not None:
+            return _replace(file, source, url)
+        _make_ready(url)
+    return None
 
 
 def prepare(session: Session) -> None:
@@ -88,8 +87,16 @@ def _file_of(url: str) -> Path | None:
     return Path(str(parsed.database)) if is_file else None
 
 
-def _replace(file: Path, source: Path) -> Path | None:
-    """Puts a checked copy of the backup in place; the database before stays beside it."""
+def _make_ready(url: str) -> None:
+    """Upgrades the schema and prepares the rows; DatabaseError if the schema does not fit."""
+    schema.upgrade(url)
+    with closing(Database(url)) as database:
+        database.read(lambda session: schema.refuse_misfit(session, version()))
+        database.transaction(prepare)
+
+
+def _replace(file: Path, source: Path, url: str) -> Path | None:
+    """Puts a copy of the backup in place once it is ready; the database before stays beside it."""
     if not source.is_file():
         raise ConfigurationError(f"There is no file {source}.", "Name a backup: restore FILE.")
     partial = file.with_name(f"{file.name}.partial")
@@ -99,6 +106,8 @@ def _replace(file: Path, source: Path) -> Path | None:
             _refuse_damage(copy, source)
             _refuse_others(copy, source)
         partial.chmod(0o600)
+        its = make_url(url).set(database=str(partial))
+        _make_ready(its.render_as_string(hide_password=False))
         replaced = _set_aside(file)
         partial.rename(file)
     return replaced

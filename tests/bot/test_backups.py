@@ -96,6 +96,21 @@ def test_what_is_no_backup_is_refused(migrated: Terminal) -> None:
     ]
 
 
+def test_a_backup_of_a_newer_release_is_refused(migrated: Terminal) -> None:
+    with closing(sqlite3.connect(migrated.folder / "bot.db")) as bot:
+        bot.execute("INSERT INTO installation VALUES (1, 'this-one', '99.0.0')")
+        bot.commit()
+    assert migrated.run("backup", "copy.db")[0] == 0
+    with closing(sqlite3.connect(migrated.folder / "copy.db")) as copy:
+        copy.execute("UPDATE alembic_version SET version_num = 'of99'")
+        copy.commit()
+    needed = "The database schema needs a server of version 99.0.0 or newer; this is 0.1.0."
+    assert refusal(migrated, "restore", "copy.db") == [
+        f"quartermaster: {needed}",
+        "Install a newer Quartermaster.",
+    ]
+
+
 def test_a_running_server_keeps_its_database(migrated: Terminal) -> None:
     assert migrated.run("backup", "copy.db")[0] == 0
     path = migrated.folder / "bot.db"
