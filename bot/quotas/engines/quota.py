@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.types.objects import ClusterObject
@@ -91,13 +93,18 @@ def read_notes(queue: ClusterObject) -> tuple[str, dict[str, QuotaAnnotation]]:
     """The installation that wrote the queue's annotation, and its note on each quota."""
     try:
         content = json.loads(queue.metadata.annotations.get(ANNOTATION, ""))
-        notes = {
-            key: QuotaAnnotation(tuple(each["ids"]), each["baseline"], each["value"], each["until"])
-            for key, each in content["fields"].items()
-        }
+        notes = {key: _note_in(each) for key, each in content["fields"].items()}
         return str(content["installation"]), notes
     except (AttributeError, KeyError, TypeError, ValueError):
         return "", {}
+
+
+def _note_in(entry: dict[str, Any]) -> QuotaAnnotation:
+    """One entry of an annotation; ValueError if its end is no moment with a zone."""
+    if datetime.fromisoformat(entry["until"]).tzinfo is None:
+        raise ValueError(f"{entry['until']} has no zone")
+    ids = tuple(map(str, entry["ids"]))
+    return QuotaAnnotation(ids, entry["baseline"], entry["value"], entry["until"])
 
 
 def notes_of(

@@ -4,11 +4,15 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from bot.cluster.resources import CLUSTER_QUEUES
 from bot.database import schema
 from bot.quotas.engines.quota import ANNOTATION
 from bot.serving.metrics import RowMetrics
 from tests.bot.cluster.api.api_server import eventually
 from tests.bot.serving.busy import busy
+from tests.handlers.command_client import CommandClient
 from tests.handlers.conftest import runner, served
 from tests.playground.cluster.served import KUEUE, Served
 
@@ -98,19 +102,37 @@ def test_old_samples_show_only_their_age(served: Served, tmp_path: Path) -> None
     }
 
 
+def annotate(served: Served, client: CommandClient, until: str) -> None:
+    """Has a queue say that an unknown override of this installation ends then."""
+    installation = client.application.database.transaction(schema.installation)
+    note = {"ids": ["lost"], "baseline": "8", "value": "12", "until": until}
+    fields = {"h100/nvidia.com/gpu/nominalQuota": note}
+    written = json.dumps({"installation": installation, "fields": fields})
+    change = {"metadata": {"annotations": {ANNOTATION: written}}}
+    served.patch(f"{KUEUE}/clusterqueues/team-b", change)
+    cluster = client.application.clusters["default"]
+
+    def is_seen() -> bool:
+        queues = cluster.view.all(CLUSTER_QUEUES)
+        return written in {each.metadata.annotations.get(ANNOTATION) for each in queues}
+
+    eventually(is_seen)
+
+
 def test_annotations_without_rows_are_overdue_too(served: Served, tmp_path: Path) -> None:
     with busy(tmp_path, f"sqlite:///{tmp_path}/bot.db", served) as (client, metrics):
-        bot = client.application
-        installation = bot.database.transaction(schema.installation)
-        note = {"ids": ["lost"], "baseline": "8", "value": "12", "until": "2026-11-21T09:00:00Z"}
-        fields = {"h100/nvidia.com/gpu/nominalQuota": note}
-        written = json.dumps({"installation": installation, "fields": fields})
-        served.patch(
-            f"{KUEUE}/clusterqueues/team-b", {"metadata": {"annotations": {ANNOTATION: written}}}
-        )
+        annotate(served, client, "2026-11-21T09:00:00Z")
         name = "quartermaster_quota_override_overdue_seconds{cluster=default,team=}"
-        eventually(lambda: name in shown(metrics))
         assert shown(metrics)[name] == timedelta(hours=3).total_seconds()
+
+
+@pytest.mark.parametrize("until", ["2026-11-21", "soon"])
+def test_broken_annotations_leave_the_metrics(served: Served, tmp_path: Path, until: str) -> None:
+    with busy(tmp_path, f"sqlite:///{tmp_path}/bot.db", served) as (client, metrics):
+        annotate(served, client, until)
+        found = shown(metrics)
+    assert found["quartermaster_database_up"] == 1
+    assert not [name for name in found if name.endswith("overdue_seconds{cluster=default,team=}")]
 
 
 def test_a_dead_database_is_shown(served: Served, tmp_path: Path) -> None:
