@@ -1,7 +1,6 @@
 """The health of the running bot: readiness with reasons, metrics, and whether it is quiet."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -68,8 +67,6 @@ class Health:
 
     def refresh_metrics(self) -> None:
         """Updates the metrics that are neither counted as events happen nor read from rows."""
-        with suppress(DatabaseError):  # metrics of rows say so
-            self.sender.depth()  # counts as it looks
         for name, cluster in self.clusters.items():
             for watch in cluster.watches():
                 if watch.served:

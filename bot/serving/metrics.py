@@ -1,6 +1,8 @@
 """What /metrics shows: what was counted as it happened, and what rows say now."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 
 import structlog
 from prometheus_client import generate_latest
@@ -20,28 +22,63 @@ DATABASE_UP = GaugeSpec(
 )
 
 
-class RowMetrics(Collector):
-    """Reads the metrics of rows anew each time, so that what is gone is no longer shown."""
+_PATIENCE_SECONDS = 5.0  # Prometheus waits 10 s, and then has no metrics at all
+_SLOW = "The database does not answer in time."
 
-    def __init__(self, database: Database, clock: Clock, sources: Sequence[GaugeSource]) -> None:
+
+class RowMetrics(Collector):
+    """Reads the metrics of rows anew each time, so that what is gone is no longer shown.
+
+    `count` counts other rows before that. While the database hangs, one look waits for it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        sources: Sequence[GaugeSource],
+        count: Callable[[], object] = lambda: None,
+        patience_seconds: float = _PATIENCE_SECONDS,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._sources = sources
+        self._count = count
+        self._patience_seconds = patience_seconds
+        self._lock = threading.Lock()
+        self._look: Future[list[Reading]] | None = None
 
     @override
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """All of them; without the database, only that it does not answer."""
         try:
-            readings = [each for source in self._sources for each in self._read(source)]
-        except DatabaseError as error:
-            log.warning("metrics could not be read", error=error.message)
+            readings = self._latest_look().result(self._patience_seconds)
+        except (DatabaseError, TimeoutError) as error:
+            told = error.message if isinstance(error, DatabaseError) else _SLOW
+            log.warning("metrics could not be read", error=told)
             return _families((DATABASE_UP,), [DATABASE_UP.at(0)])
         gauges = [gauge for source in self._sources for gauge in source.gauges]
         return _families((DATABASE_UP, *gauges), [DATABASE_UP.at(1), *readings])
 
     def text(self) -> bytes:
         """All metrics of the process, as Prometheus reads them."""
-        return generate_latest() + generate_latest(self)
+        rows = generate_latest(self)
+        return generate_latest() + rows
+
+    def _latest_look(self) -> Future[list[Reading]]:
+        """The look that is under way, else a new one."""
+        with self._lock:
+            if self._look is None or self._look.done():
+                self._look = Future()
+                threading.Thread(target=self._read_all, args=(self._look,), daemon=True).start()
+            return self._look
+
+    def _read_all(self, look: Future[list[Reading]]) -> None:
+        try:
+            self._count()
+            look.set_result([each for source in self._sources for each in self._read(source)])
+        except Exception as error:  # noqa: BLE001  # raised again where it is read
+            look.set_exception(error)
 
     def _read(self, source: GaugeSource) -> list[Reading]:
         """What one source says; requests of people come first."""

@@ -209,7 +209,7 @@ def _pages(bot: Application, health: Health, transport: Transport) -> Pages:
         return rows.text()
 
     sources = (due_gauges(health.loop.kinds), *bot.gauges())
-    rows = RowMetrics(bot.database, bot.clock, sources)
+    rows = RowMetrics(bot.database, bot.clock, sources, health.sender.depth)
     return Pages(
         ready=health.conditions(),
         dead=health.dead,

@@ -1,13 +1,17 @@
 """Metrics that are read from rows: what Prometheus is shown of a furnished database."""
 
 import json
-from datetime import timedelta
+import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.clock import Clock
 from bot.cluster.resources import CLUSTER_QUEUES
 from bot.database import schema
+from bot.database.database import Database, Session
+from bot.gauges import GaugeSource, GaugeSpec, Reading
 from bot.quotas.engines.quota import ANNOTATION
 from bot.serving.metrics import RowMetrics
 from tests.bot.cluster.api.api_server import eventually
@@ -19,6 +23,7 @@ from tests.playground.cluster.served import KUEUE, Served
 __all__ = ["runner", "served"]
 
 GIB = 2**30
+LONG_SECONDS = 60.0
 
 
 def shown(metrics: RowMetrics) -> dict[str, float]:
@@ -145,3 +150,24 @@ def test_a_dead_database_is_shown(served: Served, tmp_path: Path) -> None:
     assert names == ["quartermaster_database_up"]
     assert "quartermaster_database_up 0.0\n" in text
     assert "# TYPE quartermaster_outbox_messages gauge\n" in text
+
+
+def test_a_hanging_database_delays_no_scrape(database: Database) -> None:
+    gauge = GaugeSpec("quartermaster_test", "A value that comes late")
+    answers, looks = threading.Event(), iter(range(1, 10))
+
+    def read(_session: Session, _now: datetime) -> list[Reading]:
+        value = next(looks)
+        answers.wait(LONG_SECONDS)
+        return [gauge.at(value)]
+
+    sources = (GaugeSource((gauge,), read),)
+    metrics = RowMetrics(database, Clock(), sources, patience_seconds=0.1)
+    try:
+        for _ in range(3):
+            assert [family.name for family in metrics.collect()] == ["quartermaster_database_up"]
+            assert shown(metrics) == {}
+        assert next(looks) == 2  # one look waits for it
+    finally:
+        answers.set()
+    eventually(lambda: "quartermaster_test" in shown(metrics))
