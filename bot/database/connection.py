@@ -67,6 +67,11 @@ def _postgres(url: str, isolation: str) -> Engine:
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": 3,
+            # A server that is lost with its machine sends no word; the kernel would wait for hours.
+            "keepalives_idle": 5,
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 10_000,
             # In a zone that changes its clocks, an hour of sums and comparisons would be wrong.
             "options": "-c TimeZone=UTC -c statement_timeout=10000 -c lock_timeout=5000"
             " -c idle_in_transaction_session_timeout=30000",

@@ -1,5 +1,8 @@
 """Connections to PostgreSQL that end: what is repeated, and what is said about the rest."""
 
+import os
+import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -129,3 +132,19 @@ def test_a_read_that_was_cut_is_repeated(database: Database, wire: Wire) -> None
     wire.cut = [b"FROM due"]
     assert kept(database, "first")
     assert not wire.cut
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels have other options")
+def test_a_silent_server_is_given_up(database: Database) -> None:
+    def options(session: Session) -> dict[str, int]:
+        names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")
+        driver = session.connection().connection.driver_connection
+        assert driver is not None
+        with socket.socket(fileno=os.dup(driver.fileno())) as its:
+            return {
+                name: its.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names
+            }
+
+    given = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 10_000}
+    assert database.read(options) == given
+    assert database.transaction(options) == given
