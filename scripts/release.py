@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "helm" / "quartermaster"
@@ -293,7 +294,7 @@ def _chart(version: str, image: str, options: Options) -> str:
         _run(options, "helm", "package", str(copy), "--destination", str(options.out))
     package = options.out / f"quartermaster-{version}.tgz"
     plain = ["--plain-http"] if options.is_plain_http else []
-    said = _run(options, "helm", "push", str(package), f"oci://{options.chart}", *plain)
+    said = _said(options, "helm", "push", str(package), f"oci://{options.chart}", *plain)
     found = _DIGEST.search(said)
     chart = f"{options.chart}/quartermaster@{found.group() if found else _UNKNOWN}"
     if found is None and not options.is_dry:
@@ -322,18 +323,30 @@ def _need_programs(options: Options) -> None:
         _say(f"warning: these programs are missing: {', '.join(missing)}")
 
 
-def _run(options: Options, *command: str) -> str:
-    """What the command says; a dry run only prints it."""
+def _run(options: Options, *command: str) -> None:
+    """Runs the command, which may ask for a password or a login; a dry run only prints it."""
+    _say(f"$ {shlex.join(command)}")
+    if not options.is_dry:
+        _need_success(subprocess.run(command, cwd=ROOT, check=False))  # noqa: S603 - a command of this file
+
+
+def _said(options: Options, *command: str) -> str:
+    """What the command says at its end, too; nothing in a dry run."""
     _say(f"$ {shlex.join(command)}")
     if options.is_dry:
         return ""
-    done = subprocess.run(  # noqa: S603 - a command of this file
+    done = subprocess.run(  # noqa: S603 - as above
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     sys.stdout.write(done.stdout)
-    if done.returncode:
-        raise ReleaseError(f"{command[0]} {command[1]} ended with {done.returncode}; see above.")
+    _need_success(done)
     return done.stdout
+
+
+def _need_success(done: "subprocess.CompletedProcess[Any]") -> None:
+    if done.returncode:
+        told = " ".join(done.args[:2])
+        raise ReleaseError(f"{told} ended with {done.returncode}; see above.")
 
 
 def _output(*command: str) -> str:

@@ -52,6 +52,16 @@ class Checkout:
         )
         return done.returncode, done.stdout
 
+    def releasing(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """The script while it runs, to be answered."""
+        return subprocess.Popen(
+            [sys.executable, str(self.folder / "scripts" / "release.py"), *arguments],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
     def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=Test", "-c", "user.email=test@example.com")
         done = subprocess.run(

@@ -1,7 +1,9 @@
 """A release checks what it is made from, pins its base, and can be looked at before it runs."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -11,6 +13,15 @@ from tests.release.checkout import Checkout, checked_out
 DIGEST = f"sha256:{'ab' * 32}"
 TO = ("--image", "registry.example.com/qm", "--chart", "registry.example.com/charts")
 DRY = (*TO, "--dry-run")
+SECONDS = 30
+PROGRAMS = {
+    "uv": "exit 0",
+    "buildah": (
+        f'for each; do test "$last" != --digestfile || echo {DIGEST} > "$each"; last=$each; done'
+    ),
+    "cosign": "printf 'password: '; read -r word; test \"$word\" = open",
+    "helm": f"echo Digest: {DIGEST}",
+}
 
 
 @pytest.fixture
@@ -96,6 +107,31 @@ def test_the_chart_has_the_projects_version(checkout: Checkout) -> None:
         1,
         "release: Chart.yaml has appVersion: 0.2.0, pyproject.toml 0.1.0. Make them agree.\n",
     )
+
+
+def test_a_question_of_cosign_is_seen(checkout: Checkout, tmp_path: Path) -> None:
+    """It asks for the password of a key, or names the page of a login, before it goes on."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, script in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    asking = replace(
+        checkout,
+        environment={**checkout.environment, "PATH": f"{programs}:{checkout.environment['PATH']}"},
+    )
+    with asking.releasing(*TO, "--base", f"python:3.14@{DIGEST}") as release:
+        assert release.stdin is not None
+        assert release.stdout is not None
+        for _ in range(3):  # the image, its components, the chart
+            said = ""
+            while not said.endswith("password: "):
+                assert select([release.stdout], [], [], SECONDS)[0], said
+                said += os.read(release.stdout.fileno(), 1).decode()
+            release.stdin.write(b"open\n")
+            release.stdin.flush()
+        rest = release.stdout.read().decode()
+    assert release.returncode == 0, rest
 
 
 def test_a_registry_may_ask_for_a_token(checkout: Checkout) -> None:
