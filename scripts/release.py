@@ -282,19 +282,12 @@ def _chart(version: str, image: str, options: Options) -> str:
         values = copy / "values.yaml"
         text = values.read_text("utf-8")
         values.write_text(with_image(text, repository, digest), "utf-8")
-        _run(
-            options,
-            "helm",
-            "lint",
-            "--quiet",
-            "--values",
-            str(CHART.parent / "plain.yaml"),
-            str(copy),
-        )
+        plain = CHART.parent / "plain.yaml"
+        _run(options, "helm", "lint", "--quiet", "--values", str(plain), str(copy))
         _run(options, "helm", "package", str(copy), "--destination", str(options.out))
     package = options.out / f"quartermaster-{version}.tgz"
-    plain = ["--plain-http"] if options.is_plain_http else []
-    said = _said(options, "helm", "push", str(package), f"oci://{options.chart}", *plain)
+    http = ["--plain-http"] if options.is_plain_http else []
+    said = _said(options, "helm", "push", str(package), f"oci://{options.chart}", *http)
     found = _DIGEST.search(said)
     chart = f"{options.chart}/quartermaster@{found.group() if found else _UNKNOWN}"
     if found is None and not options.is_dry:
@@ -331,7 +324,7 @@ def _run(options: Options, *command: str) -> None:
 
 
 def _said(options: Options, *command: str) -> str:
-    """What the command says at its end, too; nothing in a dry run."""
+    """What the command says, printed when it has ended; nothing in a dry run."""
     _say(f"$ {shlex.join(command)}")
     if options.is_dry:
         return ""
