@@ -145,11 +145,17 @@ def _keep(partial: Path, target: Path) -> None:
 
 @contextmanager
 def _unfinished(partial: Path) -> Iterator[None]:
+    """Removes the file before, as it may be a finished one under its first name, and after."""
+    _remove(partial)
     try:
         yield
     finally:
-        for end in ("", "-journal", *_BESIDE):
-            partial.with_name(partial.name + end).unlink(missing_ok=True)
+        _remove(partial)
+
+
+def _remove(partial: Path) -> None:
+    for end in ("", "-journal", *_BESIDE):
+        partial.with_name(partial.name + end).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -79,6 +79,20 @@ def test_backups_overwrite_no_other_file(migrated: Terminal) -> None:
     assert (migrated.folder / "copy.db").read_text() == "precious"
 
 
+def test_a_killed_backup_harms_no_other(migrated: Terminal) -> None:
+    """It had named its file, and died before the first name was gone."""
+    folder = migrated.folder
+    assert migrated.run("backup", "monday.db")[0] == 0
+    before = (folder / "monday.db").read_bytes()
+    (folder / "copy.db.partial").hardlink_to(folder / "monday.db")
+    with closing(sqlite3.connect(folder / "bot.db")) as bot:
+        bot.execute("INSERT INTO installation VALUES (1, 'this-one', '0.1.0')")
+        bot.commit()
+    assert migrated.run("backup", "copy.db")[0] == 0
+    assert (folder / "monday.db").read_bytes() == before
+    assert not (folder / "copy.db.partial").exists()
+
+
 def test_what_is_no_backup_is_refused(migrated: Terminal) -> None:
     (migrated.folder / "text.db").write_text("text")
     with closing(sqlite3.connect(migrated.folder / "other.db")) as other:
