@@ -180,6 +180,13 @@ def troubles(threads: Iterable[EssentialThread]) -> dict[str, str]:
     return {name: trouble for name, trouble in told if trouble is not None}
 
 
+def in_thread(work: Callable[[], T]) -> "Future[T]":
+    """The future of this work, done in a thread of its own that delays no end of the process."""
+    future: Future[T] = Future()
+    threading.Thread(target=_into, args=(future, work), daemon=True).start()
+    return future
+
+
 def _into(future: "Future[Any]", work: Work) -> None:
     if not future.set_running_or_notify_cancel():
         return

@@ -14,6 +14,7 @@ from bot.clock import Clock
 from bot.database.database import Database
 from bot.errors import DatabaseError
 from bot.gauges import GaugeSource, GaugeSpec, Reading
+from bot.threads import in_thread
 
 log = structlog.get_logger()
 
@@ -69,16 +70,12 @@ class RowMetrics(Collector):
         """The look that is under way, else a new one."""
         with self._lock:
             if self._look is None or self._look.done():
-                self._look = Future()
-                threading.Thread(target=self._read_all, args=(self._look,), daemon=True).start()
+                self._look = in_thread(self._read_all)
             return self._look
 
-    def _read_all(self, look: Future[list[Reading]]) -> None:
-        try:
-            self._count()
-            look.set_result([each for source in self._sources for each in self._read(source)])
-        except Exception as error:  # noqa: BLE001  # raised again where it is read
-            look.set_exception(error)
+    def _read_all(self) -> list[Reading]:
+        self._count()
+        return [each for source in self._sources for each in self._read(source)]
 
     def _read(self, source: GaugeSource) -> list[Reading]:
         """What one source says; requests of people come first."""
