@@ -33,8 +33,8 @@ NO_GRANT = (
 )
 STOPPED = (
     "quartermaster: The push was stopped, or its pod was moved to another node.\n"
-    "Files that have arrived stay. Click Get the command on the card again if it is there; otherwise"
-    " use /dataset put again.\n"
+    "Files that have arrived stay. Click Get the command on the card again if it is there;"
+    " otherwise use /dataset put again.\n"
 )
 FILES = {"train/1.png": b"1" * 3000, "train/2.png": b"2" * 2000, "labels.csv": b"a,b\n"}
 

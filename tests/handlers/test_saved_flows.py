@@ -153,7 +153,7 @@ def test_a_schedule_is_set_and_stopped(client: CommandClient) -> None:
     ]
     assert client.says(MIA, TEAM_A, "/train flow unschedule nightly") == (
         "Flow `nightly` has no schedule any more. Its runs go on. `/train flow schedule nightly"
-        ' --cron "0 2 * * *"` starts the schedule again.'
+        ' --cron "0 2 * * *" --zone Europe/Berlin` starts the schedule again.'
     )
     assert client.says(MIA, TEAM_A, "/train flow unschedule nightly").splitlines() == [
         "Flow nightly has no schedule.",
