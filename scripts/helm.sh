@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds Helm from its Go module, unless it is kept in ~/.cache/quartermaster already.
+# Builds Helm from its Go module and downloads the definitions of operators for which the chart has objects, unless
+# they are kept in ~/.cache/quartermaster already.
 # Usage: helm.sh PYTHON
 set -eu
 
@@ -12,3 +13,4 @@ if ! command -v go >/dev/null; then
 fi
 echo "Building Helm, unless it is cached ..."
 "$1" -m tests.deploy.helm_program
+"$1" -m tests.deploy.operators
