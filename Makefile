@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-mlflow test-azure chart test-chart test-release scan sbom postgres prometheus lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-mlflow test-azure chart test-chart test-release scan sbom postgres prometheus strace lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -30,7 +30,7 @@ demo: $(READY) ## try the bot in a chat in your browser; DEMO_ARGS=--agent-view 
 test: $(READY) postgres prometheus ## run the tests; PYTEST_ARGS="tests/bot -k name" runs some of them
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m "not slow" --numprocesses=$(PROCESSES) $(SHARED))
 
-test-long: $(READY) postgres prometheus ## run whole stories with a real bot, and kill it everywhere
+test-long: $(READY) postgres prometheus strace ## run whole stories with a real bot, and kill it everywhere
 	@$(PYTHON) -m pytest $(or $(PYTEST_ARGS),-m slow --numprocesses=auto --maxprocesses=4 $(SHARED))
 
 test-browser: $(READY) ## run the tests of the playground's page in a headless Chromium
@@ -82,6 +82,9 @@ postgres: # the tests that need a PostgreSQL server start their own from these p
 
 prometheus: # as above
 	@sh scripts/prometheus.sh
+
+strace: # the tests of lost power see with it what the bot has synced
+	@sh scripts/strace.sh
 
 lint: $(READY) ## ruff, formatting, types and import contracts
 	@.venv/bin/ruff check .

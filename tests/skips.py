@@ -9,6 +9,7 @@ NOT_TO_BE_INSTALLED = (
     "no account in Azure is named",
     "root may read everything",
     "no file systems may be mounted here",
+    "no program may be traced here",
     "only all tests of this folder together use every right",
     "this test needs a control plane of its own",
 )
