@@ -53,7 +53,7 @@ machine: $(READY) ## check 500 random stories for what must never happen (half a
 	@$(PYTHON) -m pytest tests/machine/test_bot_machine.py --timeout=0 \
 		--machine-examples=$(or $(STORIES),500) $(PYTEST_ARGS)
 
-kills: $(READY) ## kill the bot at 200 random commits (half an hour); SEED=7 repeats, KILLS=20 is shorter
+kills: $(READY) postgres ## kill the bot at 200 random commits on SQLite and 200 on PostgreSQL (hours); SEED=7 repeats, KILLS=20 is shorter
 	@$(PYTHON) -m pytest tests/world/test_commit_kills.py -s \
 		--commit-kills=$(or $(KILLS),200) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
 

@@ -8,7 +8,7 @@ _WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--
 _KILLS, _FAULTS, _EXAMPLES = "--commit-kills", "--database-faults", "--machine-examples"
 _IN_EVERY_RUN = 20_000
 _USUAL_SEED = 1
-_KILLS_IN_EVERY_RUN = 6
+_KILLS_IN_EVERY_RUN = 4
 _FAULTS_IN_EVERY_RUN = 4
 _EXAMPLES_IN_EVERY_RUN = 5
 

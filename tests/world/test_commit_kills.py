@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -37,14 +38,28 @@ async def told_amid_deaths(options: Options, deaths: Deaths) -> None:
         assert len(set(created)) == rounds
 
 
+def dies_at_random(options: Options, deaths: Deaths) -> None:
+    asyncio.run(told_amid_deaths(options, deaths))
+    print(f"seed {options.seed}: died {', '.join(deaths.at)}")  # noqa: T201  # make kills shows it
+    assert len(deaths.at) == deaths.wanted
+    assert {each.split()[0] for each in deaths.at} <= set(deaths.moments)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(20_000)
 def test_kills_at_random_commits_lose_nothing(
     options: Options, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    wanted = commit_kills(request.config)
-    deaths = Deaths(tmp_path, Random(options.seed), wanted)  # noqa: S311  # repeatable
-    asyncio.run(told_amid_deaths(options, deaths))
-    print(f"seed {options.seed}: died {', '.join(deaths.at)}")  # noqa: T201  # make kills shows it
-    assert len(deaths.at) == wanted
-    assert {each.split()[0] for each in deaths.at} <= {"before", "after"}
+    chance = Random(options.seed)  # noqa: S311  # repeatable
+    dies_at_random(options, Deaths(tmp_path, chance, commit_kills(request.config)))
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.timeout(20_000)
+def test_kills_at_commits_of_postgresql_lose_nothing(
+    options: Options, tmp_path: Path, postgres_url: str, request: pytest.FixtureRequest
+) -> None:
+    chance, wanted = Random(options.seed), commit_kills(request.config)  # noqa: S311  # repeatable
+    deaths = Deaths(tmp_path, chance, wanted, moments=("before", "amid", "after"))
+    dies_at_random(replace(options, template=None, database_url=postgres_url), deaths)
