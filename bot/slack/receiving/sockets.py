@@ -47,7 +47,9 @@ _chance = SystemRandom()
 class Line:
     """One connection; `alive_at` is when Slack last said anything on it (monotonic).
 
-    `taking_since` is since when something it brought is being taken, None while it waits.
+    `taking_since` is since when something it brought is being taken, None while it waits. `pending`
+    counts the requests it brought that are not acknowledged yet; what it brings while it
+    `is_closing` cannot be acknowledged.
     """
 
     websocket: ClientConnection | None = None
@@ -55,6 +57,8 @@ class Line:
     leaving_at: float | None = None
     pong: threading.Event | None = None
     taking_since: float | None = None
+    pending: int = 0
+    is_closing: bool = False
 
 
 class Sockets:
@@ -106,7 +110,7 @@ class Sockets:
         with self._changed:
             lines = list(self._lines)
         for line in lines:
-            _close(line)
+            self._end(line, patience_seconds)
         with self._changed:
             self._changed.wait_for(lambda: not self._lines, patience_seconds)
         self._threads.shutdown(cancel_futures=True)
@@ -117,6 +121,13 @@ class Sockets:
             if self._answering():
                 return None
             return self._trouble or "No Socket Mode connection responds; reconnecting."
+
+    def _end(self, line: Line, patience_seconds: float) -> None:
+        """Closes a connection between two requests."""
+        with self._changed:
+            self._changed.wait_for(lambda: not line.pending, patience_seconds)
+            line.is_closing = True
+        _close(line)
 
     def _pass(self) -> None:
         with self._changed:
@@ -223,25 +234,42 @@ class Sockets:
             )
 
     def _accept(self, line: Line, envelope: Envelope, received: float) -> None:
-        if not self._room.take():
-            metrics.REFUSED.inc()
-            if envelope["type"] == "slash_commands":
-                _send(line, envelope, _BUSY)
-            return
-        arrival = Arrival(received, doubted=bool(envelope.get("retry_attempt")))
-        end = ExitStack()
-        end.callback(self._room.give_back)
-        end.callback(arrival.acknowledged)
-        end.enter_context(self._foreground())
-        make = partial(
-            BoltRequest, mode="socket_mode", body=envelope["payload"], context={ARRIVAL: arrival}
-        )
-        try:
-            answer = self._threads.submit(self._answer, make)
-        except RuntimeError:  # it was stopped meanwhile
-            end.close()
-        else:
-            answer.add_done_callback(partial(_acknowledge, line, envelope, end))
+        with ExitStack() as end:
+            if not self._begin(line):
+                # Slack tells the person that the app did not respond, so they try again.
+                kind = envelope["type"]
+                log.warning("a request reached a closing socket, and is not answered", type=kind)
+                return
+            end.callback(self._done, line)
+            if not self._room.take():
+                metrics.REFUSED.inc()
+                if envelope["type"] == "slash_commands":
+                    _send(line, envelope, _BUSY)
+                return
+            arrival = Arrival(received, doubted=bool(envelope.get("retry_attempt")))
+            end.callback(self._room.give_back)
+            end.callback(arrival.acknowledged)
+            end.enter_context(self._foreground())
+            context = {ARRIVAL: arrival}
+            make = partial(
+                BoltRequest, mode="socket_mode", body=envelope["payload"], context=context
+            )
+            try:
+                answer = self._threads.submit(self._answer, make)
+            except RuntimeError:  # it was stopped meanwhile
+                return
+            answer.add_done_callback(partial(_acknowledge, line, envelope, end.pop_all()))
+
+    def _begin(self, line: Line) -> bool:
+        """Whether what a connection brought can still be acknowledged; it is pending then."""
+        with self._changed:
+            line.pending += not line.is_closing
+            return not line.is_closing
+
+    def _done(self, line: Line) -> None:
+        with self._changed:
+            line.pending -= 1
+            self._changed.notify_all()
 
 
 def _acknowledge(
