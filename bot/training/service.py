@@ -14,7 +14,7 @@ from bot.config import Settings, Team
 from bot.database.columns import new_id
 from bot.database.prepared import savepoint
 from bot.errors import ConflictError, NotAllowedError
-from bot.people.access import Caller, Right, bound
+from bot.people.access import Caller, Right
 from bot.quotas import Engine
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
@@ -25,8 +25,8 @@ from bot.snapshots.run_snapshots import RestoredClaim, RunSnapshots
 from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
 from bot.training.external.stopping import stop_external
-from bot.training.flows.naming import carried, is_waiting
-from bot.training.placing.choosing import Choosing, Option, cost_of, naming
+from bot.training.flows.naming import is_waiting
+from bot.training.placing.choosing import Choosing, Option, TemplatesAsked, cost_of, naming
 from bot.training.placing.fitting import SpecFitting
 from bot.training.placing.limits import (
     CostlyRun,
@@ -36,9 +36,10 @@ from bot.training.placing.limits import (
     approval_words,
     asked_again,
 )
+from bot.training.placing.repeating import Repeating
 from bot.training.runs.listing import Listing, listing
 from bot.training.runs.stopping import stop
-from bot.training.spec import RunSpec, as_own, asked_spec
+from bot.training.spec import RunSpec
 from bot.training.submission.building import Submission, warnings
 from bot.training.submission.data import Reader, use_volumes, with_data
 from bot.training.submission.new_run import (
@@ -55,7 +56,6 @@ from bot.training.submission.new_run import (
 )
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
 from bot.training.submission.outlook import Outlook, start_of
-from bot.training.submission.renewing import differences
 from bot.training.tables import KIND, Removal, Run, RunPhase, reference
 from bot.training.wording import ENDED
 
@@ -82,6 +82,7 @@ class TrainingService:
         self._snapshots = snapshots
         self._fitting = SpecFitting(settings, engines, format_command, snapshots)
         self._choosing = Choosing(settings, self._fitting)
+        self._repeating = Repeating(settings, self._choosing, self._fitting)
 
     def submit(
         self, session: Session, caller: Caller, asked: Submission, now: datetime
@@ -101,7 +102,7 @@ class TrainingService:
         first = options[0]
         self._refuse_taken(name, team_name, first.team, present(session, team_name, name))
         prices = self._settings().training.prices
-        costs = above_limits(caller, options, prices.currency)
+        costs = above_limits(caller, options, prices.currency, asked.at_once)
         return Outlook(
             team=team_name,
             spec=first.spec,
@@ -114,13 +115,15 @@ class TrainingService:
 
     def planned(self, session: Session, caller: Caller, run: Run) -> Option:
         """Where such a run would wait first, and its spec there; UserError if that is nowhere."""
-        (option, *_), _ = self._again(session, caller, run)
+        (option, *_), _ = self._repeating.again(session, caller, run)
         return dataclasses.replace(option, engine=self._engines(option.team.cluster))
 
     def asked(self, session: Session, caller: Caller, asked: Submission) -> AskedRun:
         """The run that a submission asks for, not submitted yet; UserError if it is not valid."""
-        (option,) = self._choosing.options(session, caller, asked)
-        return AskedRun(asked.name, option.team.cluster, option.spec)
+        options = self._choosing.options(session, caller, asked)
+        places = tuple(each.candidate for each in options if each.name)
+        cluster, spec = options[0].team.cluster, options[0].spec
+        return AskedRun(asked.name, cluster, spec, places, asked.at_once)
 
     def resubmit(
         self,
@@ -131,13 +134,15 @@ class TrainingService:
         *,
         nodes: int | None = None,
         owner: str | None = None,
+        on: TemplatesAsked | None = None,
     ) -> Submitted:
         """Submits the same run again for the caller; ConflictError while one is live.
 
-        Its owner is `owner` if the caller restarts it for them. The team's current settings for
-        accounts and GPUs apply; the warnings say what differs.
+        Its owner is `owner` if the caller restarts it for them. It waits where it did, or `on`
+        other compute templates. The team's current settings for accounts and GPUs apply; the
+        warnings say what differs.
         """
-        options, changes = self._again(session, caller, run)
+        options, changes = self._repeating.again(session, caller, run, on=on)
         if nodes:
             options = _each(options, lambda each: replace(each.spec, nodes=nodes))
         if is_owed(session, run):
@@ -152,24 +157,27 @@ class TrainingService:
 
         The PVC is made where the run was, so the run keeps no other compute template.
         """
-        options, changes = self._again(session, caller, run, only=run.candidate)
+        options, changes = self._repeating.again(session, caller, run, only=run.candidate)
         options = self._on_snapshot(session, caller, options, run, wanted)
         started = self._record(session, caller, options, run.name, now)
         return dataclasses.replace(started, warnings=(*changes, *started.warnings))
 
-    def begin(self, session: Session, caller: Caller, asked: AskedRun, now: datetime) -> Submitted:
-        """Submits a run whose request was checked before: by an offer, or by a sweep."""
-        team = bound(caller.team or "", self._team(caller), asked.cluster)
-        option = Option(team, self._fitting.renewed(team, asked.spec))
-        return self._record(session, caller, (option,), asked.name, now)
-
-    def submit_approved(
-        self, session: Session, caller: Caller, asked: CostlyRun, now: datetime
+    def begin(
+        self,
+        session: Session,
+        caller: Caller,
+        asked: AskedRun,
+        now: datetime,
+        approved: Sequence[ExcessCost] = (),
     ) -> Submitted:
-        """Submits a run whose costs were approved; CostlyRunError if it costs anything else now."""
-        options = self._choosing.kept(caller, asked.places)
+        """Submits a run that was checked before: by an offer, for a sweep, or for an approval.
+
+        CostlyRunError if its costs are above a limit and differ from those that were `approved`.
+        """
+        options = self._choosing.begun(caller, asked)
         options = _each(options, lambda each: self._fitting.renewed(each.team, each.spec))
-        return self._record(session, caller, options, asked.name, now, approved=asked.costs)
+        return self._record(session, caller, options, asked.name, now, approved=approved,
+                            at_once=asked.at_once)  # fmt: skip
 
     def stop(self, session: Session, caller: Caller, run: Run, now: datetime, why: str = "") -> Run:
         """Stops a run: the caller's own, or any run for leads and admins."""
@@ -243,31 +251,6 @@ class TrainingService:
         engine = self._engines(cluster)
         return engine.queues.work_age_seconds if engine else inf
 
-    def _again(
-        self, session: Session, caller: Caller, run: Run, only: int | None = None
-    ) -> tuple[tuple[Option, ...], tuple[str, ...]]:
-        """The original request of a run on its existing volumes, in each place that it named.
-
-        The sentences say what differs: by the current settings of the team, and by the runs that
-        it waits for.
-        """
-        after, dropped = carried(session, run)
-        found, changes = [], list[str]()
-        for option in self._asked_again(caller, run, only):
-            before = replace(as_own(option.spec), origin=None, after=after)
-            spec = self._fitting.renewed(option.team, before)
-            changes += differences(before, spec)
-            spec = self._fitting.reused(caller, option.team, run.job_name, spec)
-            found.append(dataclasses.replace(option, spec=spec))
-        return tuple(found), (*dict.fromkeys(changes), *dropped)
-
-    def _asked_again(self, caller: Caller, run: Run, only: int | None) -> tuple[Option, ...]:
-        if run.candidates:
-            return self._choosing.again(caller, run, only)
-        team = self._team(caller)
-        team = team.on(run.cluster) if run.cluster in team.reach else team
-        return (Option(team, asked_spec(run)),)
-
     def _on_snapshot(
         self,
         session: Session,
@@ -291,10 +274,11 @@ class TrainingService:
         *,
         owner: str | None = None,
         approved: Sequence[ExcessCost] = (),
+        at_once: int | None = None,
     ) -> Submitted:
         """Submits a run; CostlyRunError if it costs more than the caller may spend.
 
-        Costs in `approved` do not count.
+        Costs in `approved` do not count. Of a sweep, `at_once` such runs count.
         """
         team_name, run_id, asked = caller.team or "", new_id(), [each.spec for each in options]
         options = _each(options, lambda each: with_claim(each.spec, run_id))
@@ -304,7 +288,8 @@ class TrainingService:
         new = Submitted(run_id, team_name, name, there.newest + 1, options[0].spec)
         write = partial(self._write, session, caller, new, options, asked, now=now,
                         owner=owner or caller.person)  # fmt: skip
-        costs = above_limits(caller, options, self._settings().training.prices.currency)
+        currency = self._settings().training.prices.currency
+        costs = above_limits(caller, options, currency, at_once)
         if set(costs) <= set(approved):
             return write()
         with savepoint(session):

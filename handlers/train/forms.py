@@ -49,7 +49,8 @@ def _foresee(ctx: Context, verb: Verb, asked: Submission) -> Sequence[Markup]:
     refuse_lonely(whole)
     if whole.sweep:
         sweep, each = ctx.training.sweeps.foresee(ctx.session, ctx.caller, whole)
-        return (plain(sweep.sentence), *outlook_lines(each, ctx.format_command, _CELL))
+        costs = (plain(line) for line in sweep.costs)
+        return (plain(sweep.sentence), *outlook_lines(each, ctx.format_command, _CELL), *costs)
     outlook = ctx.training.runs.foresee(ctx.session, ctx.caller, whole)
     return outlook_lines(outlook, ctx.format_command)
 

@@ -1,9 +1,10 @@
 """/train: submit training runs, follow them, read their logs, stop and resubmit them."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from bot.commands.context import Context
-from bot.errors import NotFoundError
+from bot.errors import NotFoundError, UsageError
 from bot.people.access import Caller, Right
 from bot.slack.card import Card, Reply
 from bot.slack.grammar.container_parameters import (
@@ -39,6 +40,7 @@ from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.pods.launchers import LAUNCHERS
 from bot.training.logs.reads import LogRequest
+from bot.training.placing.choosing import TemplatesAsked
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
@@ -280,17 +282,34 @@ def stop(ctx: Context, run: Reference) -> Reply:
     mutates=True,
     examples=(
         "resubmit lane", "resubmit lane#2", "resubmit lane --from-snapshot",
-        "resubmit lane --from-snapshot imagenet-3f9c01b22a",
+        "resubmit lane --from-snapshot imagenet-3f9c01b22a", "resubmit lane --on dgx,burst",
     ), team=TEAM,
 )  # fmt: skip
 @train.argument("run", RunReference(), help="Run")
 @train.option("--from-snapshot", SnapshotName(), bare="", help="Start from a snapshot (default:"
               " the one of its end)")  # fmt: skip
-def resubmit(ctx: Context, run: Reference, from_snapshot: str | None) -> Reply:
+@train.option("--on", "templates", TemplateNames(), default=(), help="Compute templates to wait on"
+              " (default: those of the run)")  # fmt: skip
+@train.option("--fallback-after", Duration(), help="Time until it moves on to the next of --on")
+def resubmit(
+    ctx: Context,
+    run: Reference,
+    from_snapshot: str | None,
+    templates: tuple[str, ...],
+    fallback_after: timedelta | None,
+) -> Reply:
     """Submits the run again."""
     found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
+    is_elsewhere = bool(templates) or fallback_after is not None
+    on = TemplatesAsked(templates, fallback_after) if is_elsewhere else None
     if from_snapshot is None:
-        return resubmitted(ctx, ctx.caller, found)
+        return resubmitted(ctx, ctx.caller, found, on)
+    if on is not None:
+        raise UsageError(
+            "`--on` and `--from-snapshot` contradict each other: from a snapshot, a run starts"
+            " where it was.",
+            "Leave one of them out.",
+        )
     return restarted(ctx, ctx.caller, found, from_snapshot)
 
 

@@ -8,6 +8,7 @@ from bot.slack.card import Reply
 from bot.slack.grammar.parameters import LONGEST_NAME, short_name
 from bot.slack.markup import Markup, code, join
 from bot.training.offers.replies import offered
+from bot.training.placing.choosing import TemplatesAsked
 from bot.training.placing.limits import CostlyRun, CostlyRunError
 from bot.training.requests.wording import receipt as request_receipt
 from bot.training.runs.replies import receipt
@@ -15,12 +16,11 @@ from bot.training.submission.new_run import Submitted, UncachedRunError
 from bot.training.tables import Run
 
 
-def resubmitted(ctx: Context, caller: Caller, run: Run) -> Reply:
-    """Submits a run again, as it was."""
+def resubmitted(ctx: Context, caller: Caller, run: Run, on: TemplatesAsked | None = None) -> Reply:
+    """Submits a run again, as it was, or `on` other compute templates."""
     ctx.training.sweeps.refuse_name(ctx.session, run.team, run.name)
-    return started(
-        ctx, caller, lambda: ctx.training.runs.resubmit(ctx.session, caller, run, ctx.now)
-    )
+    resubmit = ctx.training.runs.resubmit
+    return started(ctx, caller, lambda: resubmit(ctx.session, caller, run, ctx.now, on=on))
 
 
 def restarted(ctx: Context, caller: Caller, run: Run, snapshot: str) -> Reply:
@@ -43,12 +43,13 @@ def started(ctx: Context, caller: Caller, submit: Callable[[], Submitted]) -> Re
             ctx.training.offers.offer(ctx.session, caller, lacking, ctx.now), ctx.format_command
         )
     except CostlyRunError as costly:
-        return _requested(ctx, caller, costly.asked)
+        return requested(ctx, caller, costly.asked)
     said = receipt(submitted, ctx.format_command(f"train stop {submitted.name}"))
     return Reply((*shortened(ctx, submitted.name), *said))
 
 
-def _requested(ctx: Context, caller: Caller, asked: CostlyRun) -> Reply:
+def requested(ctx: Context, caller: Caller, asked: CostlyRun) -> Reply:
+    """Requests an approval of what a run or a sweep costs."""
     requests = ctx.training.requests
     row, approval = requests.ask(ctx.session, caller, asked, ctx.now)
     return request_receipt(row, approval, requests.deciders(ctx.session, approval))

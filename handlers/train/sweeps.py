@@ -5,6 +5,7 @@ from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import Part
 from bot.slack.grammar.parameters import Reference
+from bot.training.placing.limits import CostlyRunError
 from bot.training.records.comparing import MOST, Side, comparison, refuse_few
 from bot.training.records.spans import times_of
 from bot.training.series.card import Metrics
@@ -16,14 +17,20 @@ from bot.training.sweeps.replies import receipt, stop_question, stopped
 from bot.training.sweeps.tables import Sweep
 from bot.training.tables import Run
 from handlers.train.curves import CurvesAsked
-from handlers.train.starting import shortened
+from handlers.train.starting import requested, shortened
 
 train = Part("train")
 
 
 def submit_sweep(ctx: Context, asked: Submission) -> Reply:
-    """Submits a sweep; its card in the channel shows the rest."""
-    made = ctx.training.sweeps.submit(ctx.session, ctx.caller, asked, ctx.now)
+    """Submits a sweep; its card in the channel shows the rest.
+
+    If only an approval of its costs is missing, that is requested.
+    """
+    try:
+        made = ctx.training.sweeps.submit(ctx.session, ctx.caller, asked, ctx.now)
+    except CostlyRunError as costly:
+        return requested(ctx, ctx.caller, costly.asked)
     return Reply((*shortened(ctx, asked.name), *receipt(made, ctx.format_command)))
 
 

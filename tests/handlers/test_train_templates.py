@@ -22,6 +22,7 @@ from tests.handlers.command_client import (
 )
 from tests.handlers.filled_forms import foreseen, sent, used
 from tests.handlers.filled_forms import opened as form_of
+from tests.handlers.test_train import work
 from tests.playground.cluster.served import Served
 
 TEMPLATES = """\
@@ -99,6 +100,102 @@ def test_costs_above_a_limit_need_approval(client: CommandClient) -> None:
     said = client.says(ALICE, TEAM_A, costly.replace("4", "6")).splitlines()
     assert said[0] == "@U0ALICE already requested to submit wide; it waits for an approval."
     assert client.says(ERIN, TEAM_A, costly.replace("4", "8")).startswith("Submitted run `wide`")
+
+
+SWEEP = f"/train submit tune --image {IMAGE} --gpus 1 --sweep lr=0.1,0.01"
+TUNE = "-- python train.py --lr {lr}"
+
+
+def test_a_receipt_says_where_a_sweep_waits(client: CommandClient) -> None:
+    said = client.says(ALICE, TEAM_A, f"{SWEEP} --on dgx,night --time 2h {TUNE}")
+    assert said.splitlines() == [
+        "Submitted sweep `tune` for team-a.",
+        "2 cells of 1 GPU each, 2 GPUs in total; at most 2 at once, 2 GPUs.",
+        (
+            "1. Each run waits on dgx (queue team-a of cluster default) for 10m. It costs 2.00 USD"
+            " an hour."
+        ),
+        (
+            "2. Each run waits on night (queue team-a of cluster default) until it is admitted."
+            " It costs 1.50 USD an hour."
+        ),
+        (
+            "On dgx, 2 x 2.00 = 4.00 USD an hour at most, and at most 8.00 USD for 2 cells"
+            " within the time limit."
+        ),
+        (
+            "On night, 2 x 1.50 = 3.00 USD an hour at most, and at most 6.00 USD for 2 cells"
+            " within the time limit."
+        ),
+        "Its card in this channel follows it. `/train stop tune` stops it.",
+    ]
+    assert "  Templates  dgx for 10m, then night" in client.says(ALICE, TEAM_A, "/train show tune")
+    found = client.says(ALICE, TEAM_A, "/train show tune-1")
+    assert "  Template" in found
+
+
+def test_a_costly_sweep_needs_one_approval(client: CommandClient) -> None:
+    costly = SWEEP.replace("--gpus 1", "--gpus 3") + f" --on night {TUNE}"
+    said = client.says(ALICE, TEAM_A, costly).splitlines()
+    assert said[0] == (
+        "On template night, this sweep costs 9.00 USD an hour (2 runs at once x 4.50); its limit is"
+        " 5.00 USD an hour."
+    )
+    assert said[1].startswith("Requested an approval to submit `tune` for team-a. @U0CAROL or")
+    pending = client.says(CAROL, TEAM_A, "/approval list")
+    assert "team-a: sweep tune, 9.00 USD an hour on night, requested by @U0ALICE" in pending
+    one = costly.replace("--on night", "--at-most 1 --on night")
+    assert client.says(ALICE, TEAM_A, one).startswith("Submitted sweep `tune` for team-a.")
+    other = costly.replace("tune", "other")
+    assert client.says(ERIN, TEAM_A, other).startswith("Submitted sweep `other` for team-a.")
+
+
+def test_the_form_prices_a_whole_sweep(client: CommandClient) -> None:
+    form = form_of(client, f"{SWEEP} --on night {TUNE}".replace("submit tune", "submit"))
+    fields = {each.name: each.initial for each in form.fields} | {"name": "tune", "gpus": "3"}
+    reply = used(client, form, "form-change", fields=fields)
+    assert reply.form is not None
+    assert {
+        "On night, 2 x 4.50 = 9.00 USD an hour at most.",
+        (
+            "On template night, this sweep costs 9.00 USD an hour (2 runs at once x 4.50); above"
+            " 5.00 USD an hour, it waits for an approval."
+        ),
+    } <= set(foreseen(reply.form))
+
+
+def test_a_run_again_takes_other_templates(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"{SUBMIT} --on dgx -- python train.py")
+    stop = client.says(ALICE, TEAM_A, "/train stop wide")
+    assert stop.startswith("Stopping `wide`")
+    work(client)
+    said = client.says(ALICE, TEAM_A, "/train resubmit wide --on night,dgx --fallback-after 5m")
+    assert said.splitlines()[1:3] == [
+        "1. It waits on night (queue team-a of cluster default) for 5m. It costs 3.00 USD an hour.",
+        (
+            "2. It waits on dgx (queue team-a of cluster default) until it is admitted."
+            " It costs 4.00 USD an hour."
+        ),
+    ]
+    assert [each.template for each in candidates_of(newest(client))] == ["night", "dgx"]
+
+
+def test_a_run_again_refuses_unfit_options(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"{SUBMIT} --on dgx -- python train.py")
+    said = client.says(ALICE, TEAM_A, "/train resubmit wide --from-snapshot --on night")
+    assert said.splitlines() == [
+        (
+            "`--on` and `--from-snapshot` contradict each other: from a snapshot, a run starts"
+            " where it was."
+        ),
+        "Leave one of them out.",
+    ]
+    said = client.says(ALICE, TEAM_A, "/train resubmit wide --fallback-after 5m")
+    assert said.splitlines()[0] == (
+        "`--fallback-after` says when a run moves on to its next template, and it names none."
+    )
+    said = client.says(ALICE, TEAM_A, "/train resubmit wide --on moon")
+    assert said.splitlines()[0] == "team-a has no compute template moon."
 
 
 def test_a_requester_withdraws_by_a_click(client: CommandClient) -> None:

@@ -12,8 +12,9 @@ from tests.states.runs import SPEC, run
 from tests.states.state import DAY, HOUR, MINUTE, NOW, SILENT, State, card, usual
 
 _WIDE = SPEC | {"gpus": "8", "cpu": "64", "memory": "512Gi", "time_limit_seconds": 36_000}
+_OF_H100 = {"gpu_type": "h100"}
 _DGX = {"template": "dgx", "cluster": "default", "queue": "team-a", "after_seconds": 1800,
-        "price": "16.00 USD an hour", "spec": _WIDE | {"gpu_type": "h100"}}  # fmt: skip
+        "price": "16.00 USD an hour", "spec": _WIDE | _OF_H100}  # fmt: skip
 _BURST = {"template": "burst", "cluster": "default", "queue": "burst", "after_seconds": 1800,
           "price": "36.00 USD an hour", "spec": _WIDE}  # fmt: skip
 _ABOVE = {"template": "burst", "cluster": "default", "queue": "burst", "hourly": "36.00",
@@ -37,10 +38,22 @@ def states() -> Iterator[State]:
     plain = [_BURST | {"price": "", "spec": _WIDE | {"time_limit_seconds": None}}]
     costs = request(costs=unknown, places=plain)
     yield card("request-pending-without-price", costs, asked, channel=APPROVALS)
+    yield _of_sweep()
     checking = "Whether Alice may submit runs is being checked."
     yield card("request-blocked", request(obstacle=checking), asked)
     yield card("request-retrying", request(trouble=SILENT), asked)
     yield from _ended()
+
+
+def _of_sweep() -> State:
+    command = ["python", "train.py", "--lr", "{lr}"]
+    spec = _WIDE | {"command": command}
+    places = [each | {"spec": spec | types} for each, types in ((_DGX, _OF_H100), (_BURST, {}))]
+    terms = {"parameters": [["lr", ["0.1", "0.03", "0.01"]]], "at_most": 2}
+    costs = [_ABOVE | {"hourly": "72.00", "at_once": 2}]
+    row = request(name="tune", places=places, costs=costs, sweep=terms)
+    asked = approval(RUN_REQUEST, "run_cost", ApprovalPhase.ASKED)
+    return card("request-pending-of-sweep", row, asked, channel=APPROVALS)
 
 
 def _ended() -> Iterator[State]:

@@ -36,6 +36,7 @@ def states() -> Iterator[State]:
     """All of them."""
     yield card("sweep-submitted", sweep(), cell(1))
     yield from _running()
+    yield _on_templates()
     yield from _early()
     yield from _stopped()
     yield from _ended()
@@ -52,6 +53,25 @@ def _running() -> Iterator[State]:
     refused = {"phase": SweepPhase.STOPPING, "reason": left}
     advice = "A member of the team can submit the rest."
     yield card("sweep-refused", sweep(**refused, unblock=advice), cell(1, running))
+
+
+def _on_templates() -> State:
+    places = [
+        {"template": name, "cluster": cluster, "queue": "team-a", "after_seconds": 1800,
+         "price": price, "spec": SPEC | {"gpus": "1"}}
+        for name, cluster, price in (
+            ("dgx", "default", "2.00 USD an hour"), ("burst", "aks", "4.50 USD an hour"),
+        )
+    ]  # fmt: skip
+    on = {"candidates": places, "made_at": NOW - 30 * MINUTE}
+    return card(
+        "sweep-on-templates",
+        sweep(places=places, at_most=None),
+        cell(1, running, results={"accuracy": "0.914"}, **on),
+        cell(2, running, cluster="aks", candidate=1, **on),
+        cell(3, phase=RunPhase.PENDING, moving_to=1, **on),
+        cell(4, phase=RunPhase.PENDING, **on),
+    )
 
 
 def _early() -> Iterator[State]:

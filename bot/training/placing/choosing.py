@@ -16,11 +16,12 @@ from bot.quotas import Engine
 from bot.training.kinds import gpus_of
 from bot.training.placing.fitting import SpecFitting
 from bot.training.queueing import queue_for
-from bot.training.spec import RunSpec
+from bot.training.spec import RunSpec, asked_spec
 from bot.training.submission.building import Submission
+from bot.training.submission.new_run import AskedRun
 from bot.training.submission.outlook import hourly_price, start_of
 from bot.training.tables import Run
-from bot.training.templates.candidates import Candidate, candidates_of
+from bot.training.templates.candidates import Candidate, candidates_of, current
 from bot.training.wording import money_an_hour
 
 
@@ -53,6 +54,7 @@ class Option:
             after_seconds=int(self.after.total_seconds()),
             is_after_typed=self.is_after_typed,
             price=self.price,
+            hourly=self.cost,
             spec=self.spec,
         )
 
@@ -80,6 +82,14 @@ def team_at(team: Team, template: Template) -> Team:
 
 
 @dataclass(frozen=True)
+class TemplatesAsked:
+    """The templates that a command names, in order, and when it says that a run moves on."""
+
+    names: tuple[str, ...]
+    after: timedelta | None = None
+
+
+@dataclass(frozen=True)
 class Choosing:
     """Finds the places that a submission names, and checks that a run is possible in each."""
 
@@ -91,10 +101,11 @@ class Choosing:
         team_name = caller.team or ""
         team = self.settings().teams[team_name]
         if not asked.templates:
-            _refuse_idle_option(asked)
+            _refuse_idle(asked.fallback_after)
             team = bound(team_name, team, asked.cluster)
             return (Option(team, self.fitting.wished(session, caller, team, asked)),)
-        _refuse_clashes(asked)
+        _refuse_cluster(asked)
+        _refuse_single(asked.templates, asked.fallback_after)
         chosen = _named(asked.templates, usable(self.settings(), team_name), team_name)
         found = []
         for name, template in chosen.items():
@@ -107,10 +118,42 @@ class Choosing:
         _refuse_new_volumes(found)
         return tuple(found)
 
+    def begun(self, caller: Caller, asked: AskedRun) -> tuple[Option, ...]:
+        """The places of a run that was checked before, by the templates of today."""
+        if asked.places:
+            return self.kept(caller, asked.places)
+        team_name = caller.team or ""
+        team = bound(team_name, self.settings().teams[team_name], asked.cluster)
+        return (Option(team, asked.spec),)
+
     def again(self, caller: Caller, run: Run, only: int | None = None) -> tuple[Option, ...]:
         """The places of an earlier run, with its specs there; `only` chooses one of them."""
         kept = candidates_of(run)
         return self.kept(caller, kept if only is None else kept[only : only + 1])
+
+    def elsewhere(self, caller: Caller, run: Run, on: TemplatesAsked) -> tuple[Option, ...]:
+        """The places of an earlier run on templates that are named now, with its specs there."""
+        if not on.names:
+            _refuse_idle(on.after)
+        _refuse_single(on.names, on.after)
+        team_name = caller.team or ""
+        team = self.settings().teams[team_name]
+        there = usable(self.settings(), team_name)
+        known = {each.template: each.spec for each in candidates_of(run)}
+        other = _spec_elsewhere(run, there)
+        found = tuple(
+            Option(
+                team_at(team, template),
+                _renewed(known.get(name, other), template),
+                name,
+                template,
+                on.after or template.after,
+                on.after is not None,
+            )
+            for name, template in _named(on.names, there, team_name).items()
+        )
+        _refuse_new_volumes(found)
+        return found
 
     def kept(self, caller: Caller, kept: Sequence[Candidate]) -> tuple[Option, ...]:
         """Places that were chosen before, by the templates of today."""
@@ -196,22 +239,25 @@ def _named(
 _NONE = "It has none. Platform admins define them under `templates` in quartermaster.yaml."
 
 
-def _refuse_idle_option(asked: Submission) -> None:
-    if asked.fallback_after is not None:
+def _refuse_idle(after: timedelta | None) -> None:
+    if after is not None:
         raise UsageError(
             "`--fallback-after` says when a run moves on to its next template, and it names none.",
             "Name two or more, for example `--on dgx,burst --fallback-after 30m`.",
         )
 
 
-def _refuse_clashes(asked: Submission) -> None:
+def _refuse_cluster(asked: Submission) -> None:
     if asked.cluster is not None:
         raise UsageError(
             "`--on` and `--cluster` both say where the run goes.",
             f"Leave `--cluster {asked.cluster}` out: each template has its cluster.",
         )
-    if asked.fallback_after is not None and len(asked.templates) == 1:
-        (only,) = asked.templates
+
+
+def _refuse_single(names: Sequence[str], after: timedelta | None) -> None:
+    if after is not None and len(names) == 1:
+        (only,) = names
         raise UsageError(
             f"`--fallback-after` needs a second template to move on to; `--on` names {only} only.",
             f"Add one, for example `--on {only},burst`, or leave `--fallback-after` out.",
@@ -229,6 +275,18 @@ def _typed(asked: Submission, name: str, template: Template) -> Submission:
             "Leave `--gpu-type` out: each template has its own. `/train templates` lists them.",
         )
     return replace(asked, gpu_type=template.gpu_type)
+
+
+def _spec_elsewhere(run: Run, there: Mapping[str, Template]) -> RunSpec:
+    """The spec of an earlier run for a template that it did not name.
+
+    A GPU type that its own template gave it stays there.
+    """
+    spec, here = asked_spec(run), current(run)
+    template = there.get(here.template) if here is not None else None
+    if template is None or template.gpu_type != spec.gpu_type:
+        return spec
+    return msgspec.structs.replace(spec, gpu_type=None)
 
 
 def _renewed(spec: RunSpec, template: Template) -> RunSpec:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 
 from sqlmodel import Session
 
@@ -15,6 +16,7 @@ from bot.slack.card import Button, Card, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
 from bot.training.placing.limits import CostlyRun, ExcessCost
 from bot.training.requests.tables import RUN_REQUEST, RequestPhase, RunRequest, asked_run
+from bot.training.submission.sweep_terms import SweepTerms
 from bot.training.tables import Run
 from bot.training.templates.wording import order_words
 from bot.training.wording import amounts_of
@@ -43,7 +45,7 @@ def request_card(
     can_withdraw = row.is_live and row.channel == shown_in
     own = (Button(WITHDRAW, "Withdraw", row.id),) if can_withdraw else ()
     return Card(
-        title=f"Run {row.name} of {row.team}, above a cost limit",
+        title=f"{row.what.capitalize()} {row.name} of {row.team}, above a cost limit",
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding)),
@@ -57,7 +59,8 @@ def _lines(row: RunRequest, deciding: RequestView) -> Iterator[Markup]:
     if row.is_live:
         yield plain("It is submitted once its cost is approved. Until then it has no place in a"
                     " queue, and its name stays free.")  # fmt: skip
-        yield from (plain(each) for each in order_words(asked.places))
+        what = "Each run" if asked.sweep else "It"
+        yield from (plain(each) for each in order_words(asked.places, what))
     yield from deciding.lines
     if deciding.deciders:
         yield join(" or ".join(person(each) for each in deciding.deciders), " can decide.")
@@ -75,7 +78,9 @@ def _facts(row: RunRequest, asker: str, run: str) -> Iterator[tuple[str, Markup]
         yield "Run", code(run)
     for each in asked.costs:
         yield f"Cost on {each.template}", plain(_cost(asked, each))
-    yield "Uses", plain(amounts_of(spec))
+    if asked.sweep is not None:
+        yield from _sweep_facts(asked.sweep)
+    yield "Uses", plain(f"{amounts_of(spec)}{' for each run' if asked.sweep else ''}")
     yield "Image", code(spec.image)
     if spec.command:
         yield "Command", code(mask(shlex.join(spec.command)))
@@ -88,17 +93,35 @@ def _facts(row: RunRequest, asker: str, run: str) -> Iterator[tuple[str, Markup]
         yield "Ended", when(row.ended_at)
 
 
+def _sweep_facts(sweep: SweepTerms) -> Iterator[tuple[str, Markup]]:
+    values = "; ".join(f"{each.name}={','.join(each.values)}" for each in sweep.parameters)
+    yield "Cells", plain(f"{sweep.cells}: {mask(values)}")
+    yield "At once", plain(f"{sweep.at_once} at most")
+
+
 def _cost(asked: CostlyRun, excess: ExcessCost) -> str:
     """What it costs on a template, in total if it has a time limit, and the limit."""
     spec = next(each.spec for each in asked.places if each.template == excess.template)
     limit, most = spec.time_limit_seconds, ""
     if excess.hourly is not None and limit and spec.time_limit is not None:
-        total = excess.hourly * limit / _HOUR
+        total = excess.hourly / (excess.at_once or 1) * limit / _HOUR
         within = format_duration(spec.time_limit)
-        most = f", at most {total:,.2f} {excess.currency} within its time limit of {within}"
+        most = f", {_total(asked, total, excess.currency)} of {within}"
     elif excess.hourly is not None:
         most = ", without a time limit"
-    return f"{excess.cost}{most}; the limit is {excess.limit_words}"
+    product = f" ({excess.product})" if excess.product else ""
+    return f"{excess.cost}{product}{most}; the limit is {excess.limit_words}"
+
+
+def _total(asked: CostlyRun, of_one: Decimal, currency: str) -> str:
+    """The most that it costs in all, where `of_one` is that of a run."""
+    if asked.sweep is None:
+        return f"at most {of_one:,.2f} {currency} within its time limit"
+    cells = asked.sweep.cells
+    return (
+        f"at most {of_one * cells:,.2f} {currency} in all ({cells} cells x {of_one:,.2f}) within"
+        " their time limit"
+    )
 
 
 class RunRequestRenderer:
@@ -115,7 +138,7 @@ class RunRequestRenderer:
         row = session.get(RunRequest, subject_id)
         if row is None:
             return None
-        run = session.get(Run, row.run_id) if row.run_id else None
+        run = session.get(Run, row.run_id) if row.run_id and not row.sweep else None
         asker = name_of(session, row.workspace_id, row.person)
         asked = RequestSubject(RUN_REQUEST, row.id, row.channel)
         found = deciding(session, self._approvals, self._settings(), asked, channel)

@@ -12,10 +12,10 @@ from bot.errors import UserError
 from bot.people.access import Access, Caller, Right, UnknownPersonError
 from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.training.placing.limits import CostlyRunError, ExcessCost
+from bot.training.placing.limits import CostlyRun, CostlyRunError, changed_words
 from bot.training.requests.tables import RUN_REQUEST, RequestPhase, RunRequest, asked_run
-from bot.training.requests.wording import above_words
 from bot.training.service import TrainingService
+from bot.training.submission.new_run import Submitted
 from bot.training.sweeps.service import SweepService
 from bot.training.wording import name_of
 
@@ -61,16 +61,27 @@ class RunRequestRecorder:
         asked = asked_run(row)
         try:
             with savepoint(session):
-                self.sweeps.refuse_name(session, row.team, row.name)
-                run = self.runs.submit_approved(session, caller, asked, now)
+                run, made = self._submitted(session, caller, asked, now)
         except CostlyRunError as error:
-            reason = _changed(asked.costs, error.asked.costs)
-            _refuse(session, row, reason, "Submit the run again, which requests that.", now)
+            reason = f"{changed_words(asked.costs, error.asked.costs)} Nothing was submitted."
+            advice = f"Submit the {row.what} again, which requests that."
+            _refuse(session, row, reason, advice, now)
         except UserError as error:
             _refuse(session, row, error.message, error.hint, now)
         else:
             row.run_id = run.run_id
-            finish(session, row, RequestPhase.SUBMITTED, now, run.reference)
+            finish(session, row, RequestPhase.SUBMITTED, now, made)
+
+    def _submitted(
+        self, session: Session, caller: Caller, asked: CostlyRun, now: datetime
+    ) -> tuple[Submitted, str]:
+        """Submits the run, or the sweep with its first one; and what was made, by name."""
+        if asked.sweep is None:
+            self.sweeps.refuse_name(session, caller.team or "", asked.name)
+            run = self.runs.begin(session, caller, asked.asked, now, asked.costs)
+            return run, run.reference
+        made = self.sweeps.submit_approved(session, caller, asked, asked.sweep, now)
+        return made.first, made.sweep.name
 
     def _hinder(self, session: Session, row: RunRequest, obstacle: str) -> None:
         if row.obstacle != obstacle:
@@ -82,7 +93,10 @@ class RunRequestRecorder:
 def finish(
     session: Session, row: RunRequest, phase: RequestPhase, now: datetime, run: str = ""
 ) -> None:
-    """Ends a request, writes the audit line and notifies the requester; `run` was submitted."""
+    """Ends a request, writes the audit line and notifies the requester; `run` was submitted.
+
+    It is a sweep, if that was requested.
+    """
     row.phase, row.since, row.ended_at = phase, now, now
     row.obstacle = row.trouble = ""
     session.add(row)
@@ -100,19 +114,6 @@ def finish(
 def _refuse(session: Session, row: RunRequest, reason: str, unblock: str, now: datetime) -> None:
     row.reason, row.unblock = reason, unblock
     finish(session, row, RequestPhase.REFUSED, now)
-
-
-def _changed(approved: tuple[ExcessCost, ...], costs: tuple[ExcessCost, ...]) -> str:
-    if above_words(costs) == above_words(approved):
-        new = next(each for each in costs if each not in approved)
-        return (
-            f"Template {new.template} has changed since its cost was approved; its limit is"
-            f" {new.limit_words} now. Nothing was submitted."
-        )
-    return (
-        f"It would cost {above_words(costs)} now, and {above_words(approved)} was approved."
-        " Nothing was submitted."
-    )
 
 
 def _ended(row: RunRequest, run: str) -> Markup:

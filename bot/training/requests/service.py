@@ -15,10 +15,9 @@ from bot.database.prepared import Prepared
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.people.access import Caller, Right
 from bot.slack.messages import show_card
-from bot.training.placing.limits import CostlyRun
+from bot.training.placing.limits import CostlyRun, above_words
 from bot.training.requests.record import finish
 from bot.training.requests.tables import RUN_REQUEST, RequestPhase, RunRequest
-from bot.training.requests.wording import above_words
 from bot.training.templates.candidates import to_rows
 
 POLICY = "run_cost"
@@ -56,6 +55,7 @@ class RunRequestService:
             channel=caller.channel,
             places=to_rows(asked.places),
             costs=[msgspec.to_builtins(each) for each in asked.costs],
+            sweep=asked.sweep.columns if asked.sweep else None,
             asked_at=now,
             since=now,
         )
@@ -66,7 +66,7 @@ class RunRequestService:
         actor = Actor(row.workspace_id, row.person, row.channel, row.team)
         record(session, actor, "run.request", (RUN_REQUEST, row.id), facts, at=now)
         show_card(session, row.subject, row.channel, now, live=False, owner=row.person)
-        why = f"run {row.name}, {above_words(asked.costs)}"
+        why = f"{row.what} {row.name}, {above_words(asked.costs)}"
         request = Request(RUN_REQUEST, row.id, RUN_REQUEST, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
         deciders = self._approvals.deciders(session, approval)
@@ -89,7 +89,7 @@ class RunRequestService:
         """Withdraws an undecided request: the caller's own, or any for leads and admins."""
         if row.person != caller.person and not caller.may(Right.RUN_STOP_ANY):
             raise NotAllowedError(
-                f"<@{row.person}> requested this run.",
+                f"<@{row.person}> requested this {row.what}.",
                 "They can withdraw it, and so can a lead of the team or an admin.",
             )
         if not row.is_live:

@@ -13,6 +13,7 @@ from sqlmodel import Field, SQLModel
 from bot.database.columns import Moment, new_id
 from bot.slack.messages import Subject
 from bot.training.placing.limits import CostlyRun, ExcessCost
+from bot.training.submission.sweep_terms import terms_from
 from bot.training.templates.candidates import Candidate
 
 RUN_REQUEST = "run-request"
@@ -34,9 +35,10 @@ class RunRequest(SQLModel, table=True):
 
     The first block is written once: `places` are where the run may wait, with its spec there
     (`templates.candidates`), `costs` are those above the limits of their templates, as the
-    approvers see them. `withdrawn_by` is written by services, the rest by the controller: `run_id`
-    is the run that it became, `reason` why it was refused, `unblock` what to do about that, and
-    `obstacle` what delays it.
+    approvers see them, and `sweep` the terms of a sweep of such runs. `withdrawn_by` is written by
+    services, the rest by the controller: `run_id` is the run that it became, or the first of the
+    sweep, `reason` why it was refused, `unblock` what to do about that, and `obstacle` what delays
+    it.
 
     The name of the run stays free: it is checked when the run is submitted. A team has one
     undecided request for a name.
@@ -62,6 +64,7 @@ class RunRequest(SQLModel, table=True):
     channel: str
     places: list[dict[str, Any]] = Field(sa_type=JSON)
     costs: list[dict[str, Any]] = Field(sa_type=JSON)
+    sweep: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     asked_at: datetime = Field(sa_type=Moment)
 
     withdrawn_by: str | None = None
@@ -91,9 +94,15 @@ class RunRequest(SQLModel, table=True):
         return Subject(self.workspace_id, RUN_REQUEST, self.id)
 
     @property
+    def what(self) -> str:
+        """What is submitted: a run or a sweep."""
+        return "sweep" if self.sweep else "run"
+
+    @property
     def digest(self) -> str:
         """A digest of what approvers are shown, and of all that is submitted."""
-        shown = [self.team, self.name, self.person, self.places, self.costs]
+        shown: list[object] = [self.team, self.name, self.person, self.places, self.costs]
+        shown += [self.sweep] if self.sweep else []
         return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
@@ -101,4 +110,4 @@ def asked_run(row: RunRequest) -> CostlyRun:
     """The run of a request."""
     places = tuple(msgspec.convert(each, Candidate) for each in row.places)
     costs = tuple(msgspec.convert(each, ExcessCost) for each in row.costs)
-    return CostlyRun(row.name, places, costs)
+    return CostlyRun(row.name, places, costs, terms_from(row.sweep))

@@ -5,14 +5,8 @@ from collections.abc import Iterable, Sequence
 from bot.approvals import Approval
 from bot.slack.card import Reply
 from bot.slack.markup import Markup, code, join, person, plain, when
-from bot.training.placing.limits import ExcessCost, cost_words
+from bot.training.placing.limits import above_words, cost_words
 from bot.training.requests.tables import RunRequest, asked_run
-from bot.training.wording import listed
-
-
-def above_words(costs: Sequence[ExcessCost]) -> str:
-    """The costs with their templates, such as "36.00 USD an hour on burst"."""
-    return listed([f"{each.cost} on {each.template}" for each in costs])
 
 
 def receipt(row: RunRequest, approval: Approval, deciders: Sequence[str]) -> Reply:
@@ -22,7 +16,7 @@ def receipt(row: RunRequest, approval: Approval, deciders: Sequence[str]) -> Rep
     who = " or ".join(person(each) for each in deciders)
     asked = join("Requested an approval to submit ", code(row.name), plain(f" for {row.team}. "),
                  who, " can give it until ", when(approval.expires_at), ".")  # fmt: skip
-    after = plain("Then the run is submitted. A card in this channel shows the request.")
+    after = plain(f"Then the {row.what} is submitted. A card in this channel shows the request.")
     return Reply((*lines, asked, after))
 
 

@@ -38,6 +38,7 @@ from bot.training.submission.artifacts import refuse_lost
 from bot.training.submission.claims import settled
 from bot.training.submission.fractions import gpu_requests, refuse_unavailable, shown
 from bot.training.submission.gpu_types import nodes_for, placed
+from bot.training.submission.sweep_terms import live_at_once
 from bot.training.submission.volume_topology import refuse_unreachable
 from bot.training.wording import gpus as gpus_words
 
@@ -105,6 +106,11 @@ class Submission:
     fallback_after: timedelta | None = None
     cluster: str | None = None
     team: str | None = None
+
+    @property
+    def at_once(self) -> int | None:
+        """How many runs of its sweep are live at a time; None if it is no sweep."""
+        return live_at_once(self.sweep, self.at_most) if self.sweep else None
 
     @property
     def paths(self) -> tuple[str, ...]:

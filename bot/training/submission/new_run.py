@@ -59,11 +59,17 @@ class Submitted:
 
 @dataclass(frozen=True)
 class AskedRun:
-    """A requested run, before its cluster and its data were checked."""
+    """A requested run, before its cluster and its data were checked.
+
+    `places` are the compute templates that it names, in order, with its spec there. `at_once` is
+    how many such runs are live at a time, for a run of a sweep.
+    """
 
     name: str
     cluster: str
     spec: RunSpec
+    places: tuple[Candidate, ...] = ()
+    at_once: int | None = None
 
 
 class UncachedRunError(ConflictError):

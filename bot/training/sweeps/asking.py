@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import msgspec
 
@@ -16,6 +17,8 @@ from bot.training.logs.bandwidth import AVERAGE, MAXIMUM
 from bot.training.logs.results import USUAL
 from bot.training.spec import RunSpec, SweepCell
 from bot.training.submission.building import Submission, refuse_secrets
+from bot.training.submission.outlook import HOUR
+from bot.training.submission.sweep_terms import SweepTerms
 from bot.training.sweeps.cells import cell_name
 from bot.training.sweeps.early import USUAL_OTHERS
 from bot.training.sweeps.grid import (
@@ -25,8 +28,9 @@ from bot.training.sweeps.grid import (
     unused,
     values_of,
 )
+from bot.training.templates.candidates import Candidate
 from bot.training.wording import gpus as gpus_words
-from bot.training.wording import listed
+from bot.training.wording import listed, money_an_hour
 
 MOST_PARAMETERS = 6
 _LONGEST = LONGEST_NAME - len("-99")
@@ -35,11 +39,16 @@ _OPTIONS = ("at_most", "metric", "best", "stop_early", "warm_up", "min_cells")
 
 @dataclass(frozen=True)
 class SweepOutlook:
-    """How many cells a sweep has, how many of them are live at a time, and what one requests."""
+    """How many cells a sweep has, how many of them are live at a time, and what one requests.
+
+    `on` are the compute templates where its runs may wait.
+    """
 
     cells: int
     at_once: int
     spec: RunSpec
+    on: tuple[Candidate, ...] = ()
+    currency: str = ""
 
     @property
     def sentence(self) -> str:
@@ -50,6 +59,23 @@ class SweepOutlook:
         return (
             f"{self.cells} cells of {gpus_words(each)} each, {gpus_words(each * self.cells)} in"
             f" total; at most {self.at_once} at once, {gpus_words(each * self.at_once)}."
+        )
+
+    @property
+    def costs(self) -> Sequence[str]:
+        """What its runs cost together on each template, as sentences."""
+        return tuple(self._cost(each) for each in self.on if each.hourly)
+
+    def _cost(self, place: Candidate) -> str:
+        hourly, limit = place.hourly or Decimal(0), place.spec.time_limit_seconds
+        together = money_an_hour(hourly * self.at_once, self.currency)
+        said = f"On {place.template}, {self.at_once} x {hourly:,.2f} = {together} at most"
+        if not limit:
+            return f"{said}."
+        total = hourly * limit / HOUR * self.cells
+        cells = f"{self.cells} cell{'' if self.cells == 1 else 's'}"
+        return (
+            f"{said}, and at most {total:,.2f} {self.currency} for {cells} within the time limit."
         )
 
 
@@ -93,14 +119,7 @@ def spec_of_cell(
 def refuse_unfit(asked: Submission, team: str, most: int) -> None:
     """UserError if the parameters of a sweep, its name or its size do not fit."""
     _refuse_twice(asked.sweep)
-    cells = count_of(asked.sweep)
-    if cells > most:
-        product = " x ".join(str(len(each.values)) for each in asked.sweep)
-        counted = f"{product} = {cells}" if len(asked.sweep) > 1 else str(cells)
-        raise LimitError(
-            f"{counted} cells exceed the limit of {team} for one sweep: {most}.",
-            "Use fewer values, or ask a platform admin for a higher `limits.sweep_cells`.",
-        )
+    refuse_many_cells(asked.sweep, team, most)
     if len(asked.name) > _LONGEST:
         raise UsageError(
             f"{asked.name} is too long for a sweep: its runs are called {asked.name}-1 and so on.",
@@ -111,14 +130,21 @@ def refuse_unfit(asked: Submission, team: str, most: int) -> None:
             "`--kind interactive` cannot be swept: a session does not end by itself.",
             "Leave `--sweep` out, or use another kind.",
         )
-    if asked.templates:
-        raise UsageError(
-            "`--on` names several places, and the runs of a sweep have one.",
-            "Leave `--on` out; `--cluster` and `--gpu-type` say where they run.",
-        )
     _refuse_unused(asked)
-    for number in range(1, cells + 1):
+    for number in range(1, count_of(asked.sweep) + 1):
         refuse_secrets(as_cell(asked, number))
+
+
+def refuse_many_cells(parameters: Sequence[SweptParameter], team: str, most: int) -> None:
+    """LimitError if a sweep has more cells than the team's sweeps may have."""
+    cells = count_of(parameters)
+    if cells > most:
+        product = " x ".join(str(len(each.values)) for each in parameters)
+        counted = f"{product} = {cells}" if len(parameters) > 1 else str(cells)
+        raise LimitError(
+            f"{counted} cells exceed the limit of {team} for one sweep: {most}.",
+            "Use fewer values, or ask a platform admin for a higher `limits.sweep_cells`.",
+        )
 
 
 def metric_of(asked: Submission, settings: Settings) -> str:
@@ -146,15 +172,29 @@ def metric_of(asked: Submission, settings: Settings) -> str:
     return found
 
 
-def others_of(asked: Submission) -> int:
+def terms_of(asked: Submission, settings: Settings) -> SweepTerms:
+    """The terms of a sweep; UserError if the bot cannot tell which of its cells is best."""
+    return SweepTerms(
+        parameters=asked.sweep,
+        at_most=asked.at_most,
+        metric=metric_of(asked, settings),
+        best=asked.best or "",
+        stop_early=asked.stop_early or "",
+        warm_up=asked.warm_up,
+        min_cells=_others(asked),
+    )
+
+
+def outlook_of(
+    terms: SweepTerms, spec: RunSpec, on: Sequence[Candidate], currency: str
+) -> SweepOutlook:
+    """What the sweep comes to; `on` are the compute templates where its runs may wait."""
+    return SweepOutlook(terms.cells, terms.at_once, spec, tuple(on), currency)
+
+
+def _others(asked: Submission) -> int:
     """With how many other cells a cell is compared at least; 0 if none is stopped early."""
     return (asked.min_cells or USUAL_OTHERS) if asked.stop_early else 0
-
-
-def outlook_of(asked: Submission, spec: RunSpec) -> SweepOutlook:
-    """What the sweep comes to."""
-    cells = count_of(asked.sweep)
-    return SweepOutlook(cells, min(cells, asked.at_most or cells), spec)
 
 
 def _refuse_unstopping(asked: Submission) -> None:
@@ -172,7 +212,7 @@ def _refuse_unstopping(asked: Submission) -> None:
             "`--stop-early` needs `--metric` and `--best`, which say what the worst runs are.",
             "Add both, for example `--metric loss --best min`.",
         )
-    cells, others = count_of(asked.sweep), others_of(asked)
+    cells, others = count_of(asked.sweep), _others(asked)
     if others >= cells:
         fewer = f", or use `--min-cells {cells - 1}`" if cells > 1 else ""
         raise UsageError(

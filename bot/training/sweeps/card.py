@@ -15,9 +15,11 @@ from bot.training.kinds import gpus_of
 from bot.training.spec import RunSpec
 from bot.training.sweeps.cells import Cell, best_of, cell_name, cells_of, counts_of, ranked
 from bot.training.sweeps.early import FEWEST_VALUES
+from bot.training.sweeps.making import places_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP, Run, RunIntent, RunPhase
-from bot.training.wording import STOPPING, gpus, name_of, phase_words
+from bot.training.templates.candidates import Candidate, current
+from bot.training.wording import STOPPING, gpus, listed, name_of, phase_words
 
 STOP, COMPARE, CURVES = "train.stop-sweep", "train.compare-sweep", "train.curves-of-sweep"
 _COMPARED = 2
@@ -202,6 +204,8 @@ def _facts(
     yield "GPUs", plain(f"{gpus(gpus_of(spec))} for each cell")
     if sweep.at_most is not None and sweep.at_most < len(cells):
         yield "At once", plain(f"{sweep.at_most} at most")
+    if sweep.places:
+        yield from _place_facts(places_of(sweep))
     if sweep.metric:
         yield "Best", plain(f"{sweep.best} of {sweep.metric}, the last value in the log")
     if sweep.stop_early:
@@ -212,19 +216,43 @@ def _facts(
         yield "Ended", when(sweep.ended_at)
 
 
+def _place_facts(places: Sequence[Candidate]) -> Iterator[tuple[str, Markup]]:
+    """Where each run waits, in order, and what it costs there."""
+    *waited, last = places
+    order = [f"{each.template} for {format_duration(each.after)}" for each in waited]
+    yield "Templates", plain(", then ".join([*order, last.template]))
+    costs = [f"{each.price} on {each.template}" for each in places if each.price]
+    if costs:
+        yield "Cost", plain(f"{listed(costs)}, for each cell")
+
+
 def _table(sweep: Sweep, cells: Sequence[Cell], now: datetime) -> Table:
     names = tuple(cells[0].values)
     measured = (sweep.metric,) if sweep.metric else ()
-    rows = tuple(_row(sweep, each, now) for each in ranked(sweep, cells))
-    return Table(("Run", *names, "State", *measured, "Ran"), rows)
+    # A cell may be submitted again on templates that its sweep does not name.
+    is_placed = bool(sweep.places) or any(_template_of(each.run) for each in cells)
+    template = ("Template",) if is_placed else ()
+    rows = tuple(_row(sweep, each, now, is_placed=is_placed) for each in ranked(sweep, cells))
+    return Table(("Run", *names, *template, "State", *measured, "Ran"), rows)
 
 
-def _row(sweep: Sweep, cell: Cell, now: datetime) -> tuple[str, ...]:
+def _row(sweep: Sweep, cell: Cell, now: datetime, *, is_placed: bool) -> tuple[str, ...]:
     run = cell.run
     name = run.reference if run is not None else cell_name(sweep.name, cell.number)
     result = run.results.get(sweep.metric, "") if run is not None else ""
     measured = (result,) if sweep.metric else ()
-    return (name, *cell.values.values(), _state_of(sweep, run), *measured, _ran(run, now))
+    template = (_template_of(run),) if is_placed else ()
+    state = _state_of(sweep, run)
+    return (name, *cell.values.values(), *template, state, *measured, _ran(run, now))
+
+
+def _template_of(run: Run | None) -> str:
+    """The compute template where a run is, or was last; empty if it names none."""
+    here = current(run) if run is not None else None
+    if run is None or here is None:
+        return ""
+    is_leaving = run.is_live and run.moving_to is not None
+    return f"{here.template}, leaving" if is_leaving else here.template
 
 
 def _state_of(sweep: Sweep, run: Run | None) -> str:

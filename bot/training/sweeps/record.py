@@ -17,13 +17,14 @@ from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards
 from bot.training import finding
 from bot.training.flows.awaited import Awaited, awaited_of
+from bot.training.placing.limits import CostlyRunError, ExcessCost, changed_words
 from bot.training.service import TrainingService
 from bot.training.spec import RunSpec
 from bot.training.submission.new_run import AskedRun, present
 from bot.training.sweeps import notices
 from bot.training.sweeps.cells import Cell, cell_name
 from bot.training.sweeps.early import EarlyStop
-from bot.training.sweeps.service import run_of
+from bot.training.sweeps.making import asked_runs, run_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP
 from bot.training.wording import name_of
@@ -45,13 +46,12 @@ class SweepRecorder:
 
         What passes by itself is the sweep's obstacle; anything else stops the sweep.
         """
-        name, spec = cell_name(sweep.name, number), msgspec.convert(sweep.spec, RunSpec)
-        obstacle = self._obstacle(session, sweep, name)
+        obstacle = self._obstacle(session, sweep, cell_name(sweep.name, number))
         if obstacle:
             _hinder(session, sweep, f"{obstacle} {AGAIN}")
             return
-        wanted = run_of(sweep, AskedRun(sweep.name, sweep.cluster, spec), number)
-        lost = _lost(session, spec)
+        asked = asked_runs(sweep)
+        wanted, lost = run_of(sweep, asked, number), _lost(session, asked.spec)
         if lost is not None:
             said = f"Run {lost.reference}, which its runs wait for, {lost.ended}."
             _stop(session, sweep, said, "", now)
@@ -73,9 +73,13 @@ class SweepRecorder:
         self, session: Session, sweep: Sweep, caller: Caller, wanted: AskedRun, now: datetime
     ) -> None:
         """Submits a run; if it is refused, what was written for it until then is taken back."""
+        approved = [msgspec.convert(each, ExcessCost) for each in sweep.approved]
         try:
             with savepoint(session):
-                self.runs.begin(session, caller, wanted, now)
+                self.runs.begin(session, caller, wanted, now, approved)
+        except CostlyRunError as error:
+            said = changed_words(approved, error.asked.costs) if approved else error.message
+            _stop(session, sweep, f"{wanted.name} was refused: {said}", error.hint, now)
         except UserError as error:
             _stop(session, sweep, f"{wanted.name} was refused: {error.message}", error.hint, now)
         else:

@@ -8,6 +8,7 @@ from bot.training.sweeps.card import STOP, stop_words
 from bot.training.sweeps.cells import Cell
 from bot.training.sweeps.service import StoppedSweep, SubmittedSweep
 from bot.training.sweeps.tables import Sweep
+from bot.training.templates.wording import order_words
 from bot.training.wording import start_words
 
 
@@ -18,6 +19,8 @@ def receipt(made: SubmittedSweep, format_command: FormatCommand) -> tuple[Markup
     return (
         join("Submitted sweep ", code(sweep.name), plain(f" for {sweep.team}.")),
         plain(made.outlook.sentence),
+        *(plain(each) for each in order_words(made.outlook.on, "Each run")),
+        *(plain(each) for each in made.outlook.costs),
         *(plain(each) for each in start_words(first.spec)),
         join("Its card in this channel follows it. ", undo, " stops it."),
         *(plain(warning) for warning in first.warnings),

@@ -1,7 +1,7 @@
 """The operations on sweeps: checks requests and writes rows, without calls to clusters."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import bindparam, select
@@ -9,7 +9,6 @@ from sqlmodel import Session, col
 
 from bot.audit import Actor, record
 from bot.config import Settings
-from bot.database.columns import new_id
 from bot.database.prepared import Prepared
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.people.access import Caller, Right
@@ -18,24 +17,26 @@ from bot.slack.grammar.parameters import Reference, short_name
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import refresh_cards, show_card
 from bot.training import finding
+from bot.training.placing.limits import CostlyRun, CostlyRunError, ExcessCost
 from bot.training.service import TrainingService
-from bot.training.spec import to_row
 from bot.training.submission.building import Submission
 from bot.training.submission.new_run import AskedRun, Submitted, present, refuse_live
 from bot.training.submission.outlook import Outlook
+from bot.training.submission.sweep_terms import SweepTerms
 from bot.training.sweeps.asking import (
     SweepOutlook,
     as_cell,
-    metric_of,
-    others_of,
     outlook_of,
+    refuse_many_cells,
     refuse_unfit,
-    spec_of_cell,
+    terms_of,
 )
-from bot.training.sweeps.cells import Cell, cell_name, cells_of, parameters_of, ranked
+from bot.training.sweeps.cells import Cell, cell_name, cells_of, ranked
 from bot.training.sweeps.grid import count_of
+from bot.training.sweeps.making import costly_sweep, priced, row_of, run_of
 from bot.training.sweeps.tables import Sweep, SweepPhase
 from bot.training.tables import SWEEP, Run
+from bot.training.templates.candidates import to_rows
 
 _LIVE = Prepared(
     select(col(Sweep.id)).where(
@@ -83,48 +84,30 @@ class SweepService:
     def submit(
         self, session: Session, caller: Caller, asked: Submission, now: datetime
     ) -> SubmittedSweep:
-        """Submits a sweep with its first run; UserError if it is not valid."""
-        metric = self._checked(session, caller, asked)
+        """Submits a sweep with its first run; UserError if it is not valid.
+
+        CostlyRunError if its runs together cost more than the caller may spend.
+        """
+        terms = self._checked(session, caller, asked)
         wanted = self._runs.asked(session, caller, asked)
-        sweep = Sweep(
-            id=new_id(),
-            workspace_id=caller.workspace_id,
-            team=caller.team or "",
-            name=asked.name,
-            person=caller.person,
-            channel=caller.channel,
-            cluster=wanted.cluster,
-            spec=to_row(wanted.spec),
-            parameters=[list(each) for each in asked.sweep],
-            at_most=asked.at_most,
-            metric=metric,
-            best=asked.best or "",
-            stop_early=asked.stop_early or "",
-            warm_up=asked.warm_up,
-            min_cells=others_of(asked),
-            asked_at=now,
-            since=now,
-        )
-        first = self._runs.begin(session, caller, run_of(sweep, wanted, 1), now)
-        session.add(sweep)
-        session.flush()
-        cells = count_of(asked.sweep)
-        facts = {"name": sweep.name, "cells": str(cells), "at_most": str(asked.at_most or ""),
-                 "stop_early": sweep.stop_early}  # fmt: skip
-        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
-        told = {name: text for name, text in facts.items() if text}
-        record(session, actor, "sweep.submit", (SWEEP, sweep.id), told, at=now)
-        show_card(session, sweep.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, SWEEP, sweep.id, SWEEP, now)
-        return SubmittedSweep(sweep, first, outlook_of(asked, first.spec))
+        return self._begin(session, caller, wanted, terms, now)
+
+    def submit_approved(
+        self, session: Session, caller: Caller, asked: CostlyRun, terms: SweepTerms, now: datetime
+    ) -> SubmittedSweep:
+        """Submits a sweep whose costs were approved; CostlyRunError if these differ now."""
+        team = caller.team or ""
+        refuse_many_cells(terms.parameters, team, self._settings().teams[team].limits.sweep_cells)
+        self._refuse_names(session, team, asked.name, terms.cells)
+        return self._begin(session, caller, asked.asked, terms, now, asked.costs)
 
     def foresee(
         self, session: Session, caller: Caller, asked: Submission
     ) -> tuple[SweepOutlook, Outlook]:
         """What the sweep comes to, and what would happen to its first run; UserError if invalid."""
-        self._checked(session, caller, asked)
+        terms = self._checked(session, caller, asked)
         outlook = self._runs.foresee(session, caller, as_cell(asked, 1))
-        return outlook_of(asked, outlook.spec), outlook
+        return outlook_of(terms, outlook.spec, outlook.on, outlook.currency), outlook
 
     def refuse_name(self, session: Session, team: str, name: str) -> None:
         """ConflictError while a sweep of that name has not ended: a run cannot have it, too."""
@@ -201,15 +184,47 @@ class SweepService:
         left = tuple(run.reference for run in live if run not in own)
         return StoppedSweep(sweep, len(own), left)
 
-    def _checked(self, session: Session, caller: Caller, asked: Submission) -> str:
-        """Its metric; UserError if its parameters, size or names do not fit."""
+    def _begin(
+        self,
+        session: Session,
+        caller: Caller,
+        wanted: AskedRun,
+        terms: SweepTerms,
+        now: datetime,
+        approved: Sequence[ExcessCost] = (),
+    ) -> SubmittedSweep:
+        """Writes the sweep and its first run, whose spec has placeholders."""
+        sweep = row_of(caller, wanted, terms, approved, now)
+        try:
+            first = self._runs.begin(session, caller, run_of(sweep, wanted, 1), now, approved)
+        except CostlyRunError as costly:
+            raise CostlyRunError(costly_sweep(costly.asked, wanted, terms)) from None
+        sweep.places = to_rows(priced(wanted.places, first.on))
+        session.add(sweep)
+        session.flush()
+        facts = {"name": sweep.name, "cells": str(terms.cells), "at_most": str(terms.at_most or ""),
+                 "stop_early": terms.stop_early,
+                 "on": " ".join(each.template for each in wanted.places)}  # fmt: skip
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
+        told = {name: text for name, text in facts.items() if text}
+        record(session, actor, "sweep.submit", (SWEEP, sweep.id), told, at=now)
+        show_card(session, sweep.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, SWEEP, sweep.id, SWEEP, now)
+        currency = self._settings().training.prices.currency
+        return SubmittedSweep(sweep, first, outlook_of(terms, first.spec, first.on, currency))
+
+    def _checked(self, session: Session, caller: Caller, asked: Submission) -> SweepTerms:
+        """Its terms; UserError if its parameters, size or names do not fit."""
         team_name, settings = caller.team or "", self._settings()
         refuse_unfit(asked, team_name, settings.teams[team_name].limits.sweep_cells)
-        self.refuse_name(session, team_name, asked.name)
-        refuse_live(asked.name, present(session, team_name, asked.name), self._format_command)
-        names = [cell_name(asked.name, number + 1) for number in range(count_of(asked.sweep))]
-        self._refuse_taken(session, team_name, names)
-        return metric_of(asked, settings)
+        self._refuse_names(session, team_name, asked.name, count_of(asked.sweep))
+        return terms_of(asked, settings)
+
+    def _refuse_names(self, session: Session, team: str, name: str, cells: int) -> None:
+        """ConflictError if the name of the sweep, or of one of its runs, is in use."""
+        self.refuse_name(session, team, name)
+        refuse_live(name, present(session, team, name), self._format_command)
+        self._refuse_taken(session, team, [cell_name(name, each + 1) for each in range(cells)])
 
     def _refuse_taken(self, session: Session, team: str, names: Sequence[str]) -> None:
         """ConflictError if a live run or sweep has the name of a cell."""
@@ -222,12 +237,6 @@ class SweepService:
                 f"Wait until it ends, stop it with `{self._format_command(f'train stop {taken}')}`,"
                 " or choose another name for the sweep.",
             )
-
-
-def run_of(sweep: Sweep, wanted: AskedRun, number: int) -> AskedRun:
-    """The run of a cell."""
-    spec = spec_of_cell(wanted.spec, sweep.id, parameters_of(sweep), number)
-    return replace(wanted, name=cell_name(sweep.name, number), spec=spec)
 
 
 def _live_of(session: Session, team: str, names: Sequence[str]) -> str | None:

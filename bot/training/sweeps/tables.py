@@ -28,7 +28,9 @@ class Sweep(SQLModel, table=True):
     runs name the sweep in their specs, so that no row is needed for a cell. At most `at_most` of
     them are live at a time. `best` is `max` or `min`: which value of the result `metric` is best.
     With the rule `stop_early` the worst cells are stopped early: from the step or epoch `warm_up`
-    on, compared with `min_cells` others at least.
+    on, compared with `min_cells` others at least. Of a sweep that names compute templates, `places`
+    are those where each run may wait, with its spec there (`templates.candidates`), and `approved`
+    the costs above limits that were approved.
 
     The first block is written once. `reason` says why it was stopped, `unblock` what to do about
     that, and `obstacle` why it cannot submit its next cell now. `early_stops` has for each run that
@@ -64,6 +66,12 @@ class Sweep(SQLModel, table=True):
     stop_early: str = Field(default="", sa_column_kwargs={"server_default": ""})
     warm_up: int | None = None
     min_cells: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    places: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    approved: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     asked_at: datetime = Field(sa_type=Moment)
 
     stop_by: str | None = None

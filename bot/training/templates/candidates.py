@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -14,7 +15,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A compute template as it was when a run was submitted, and the run's spec there.
 
     The run waits there for `after_seconds` before it moves on; with `is_after_typed` the command
-    said so. `price` is what it costs there, such as "24.00 USD an hour"; empty if unknown.
+    said so. `price` is what it costs there, such as "24.00 USD an hour", empty if unknown, and
+    `hourly` the same as a number.
     """
 
     template: str
@@ -23,6 +25,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     after_seconds: int
     is_after_typed: bool = False
     price: str = ""
+    hourly: Decimal | None = None
     spec: RunSpec
 
     @property

@@ -16,7 +16,7 @@ from bot.reconcile.due import change_lane, wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.markup import plain
 from bot.slack.messages import ThreadMessage, post_once
-from bot.training.spec import to_row
+from bot.training.spec import is_shown_by_sweep, to_row
 from bot.training.state import State
 from bot.training.tables import KIND, Run, RunIntent, RunPhase
 from bot.training.templates.candidates import candidates_of, following, moves_at
@@ -71,9 +71,10 @@ def note_move(session: Session, run: Run, to: int, now: datetime) -> None:
     _forget_place(run)
     change_lane(session, KIND, run.id, cluster_lane(run.cluster))
     wake(session, KIND, run.id, cluster_lane(run.cluster), now)
-    said = moved_words(before, there, waited, is_last=to + 1 == len(places))
-    note = ThreadMessage(f"moved-{len(run.moves)}", [plain(said)], owner=run.person)
-    post_once(session, run.subject, run.channel, note, now)
+    if not is_shown_by_sweep(run):  # there is a card in whose thread this can stand
+        said = moved_words(before, there, waited, is_last=to + 1 == len(places))
+        note = ThreadMessage(f"moved-{len(run.moves)}", [plain(said)], owner=run.person)
+        post_once(session, run.subject, run.channel, note, now)
     facts = {"name": run.reference, "from": before.template, "to": there.template}
     actor = Actor(run.workspace_id, None, None, run.team)
     record(session, actor, "run.move", (KIND, run.id), facts, at=now)

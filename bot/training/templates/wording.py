@@ -10,14 +10,17 @@ from bot.training.templates.candidates import Candidate, current, following, mov
 _LAST = "It is the last of its templates, so it waits there until it is admitted."
 
 
-def order_words(on: Sequence[Candidate]) -> Iterator[str]:
-    """Where a new run waits, and what an hour costs in each place; nothing without templates."""
+def order_words(on: Sequence[Candidate], what: str = "It") -> Iterator[str]:
+    """Where a new run waits, and what an hour costs in each place; nothing without templates.
+
+    `what` waits there.
+    """
     for number, each in enumerate(on, start=1):
         costs = f" It costs {each.price}." if each.price else ""
         is_last = number == len(on)
         how_long = "until it is admitted" if is_last else f"for {format_duration(each.after)}"
         place = f"{number}. " if len(on) > 1 else ""
-        yield f"{place}It waits on {each.template} ({each.where}) {how_long}.{costs}"
+        yield f"{place}{what} waits on {each.template} ({each.where}) {how_long}.{costs}"
 
 
 def place_words(run: Run) -> str | None:

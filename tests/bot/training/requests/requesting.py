@@ -13,6 +13,7 @@ from bot.config import Settings
 from bot.database.database import Database
 from bot.errors import OutsideError
 from bot.people.access import Caller
+from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.grammar.parameters import Reference
@@ -27,9 +28,12 @@ from bot.training.requests.tables import RUN_REQUEST, RunRequest
 from bot.training.requests.wording import receipt
 from bot.training.submission.building import Submission
 from bot.training.submission.new_run import Submitted
+from bot.training.sweeps.controller import SweepController
+from bot.training.sweeps.record import SweepRecorder
 from bot.training.tables import Run
 from tests.bot.ground import ALICE, ERIN, TEAM_A, Outside
 from tests.bot.training.rig import IMAGE
+from tests.bot.training.sweeps.sweeping import asked as sweep_of
 from tests.bot.training.templates.two_clusters import BOTH, TEMPLATES, TwoClusters, policy
 
 APPROVALS = "C0APPROVE"
@@ -85,7 +89,10 @@ class Requesting(TwoClusters):
         recorder = RunRequestRecorder(self.access, approvals, self.service, self.sweeps)
         deciding = ApprovalController(self.database, self.clock, self.settings, approvals)
         requests = RunRequestController(self.context, deciders, recorder)
-        self.loop = Loop(self.database, self.clock, [self.controller, deciding, requests])
+        submitting = SweepRecorder(self.settings, self.access, self.service, self.words)
+        sweeps = SweepController(self.context, submitting)
+        controllers: list[Controller] = [self.controller, deciding, requests, sweeps]
+        self.loop = Loop(self.database, self.clock, controllers)
 
     def _asks_anew(self, _workspace: str, users: Iterable[str], _groups: Iterable[str]) -> None:
         if self.slack_is_down:
@@ -98,6 +105,13 @@ class Requesting(TwoClusters):
         fields: dict[str, Any] = {"image": IMAGE, "gpus": 8, "command": COMMAND, "templates": BOTH}
         asked, by, now = Submission(name, **(fields | more)), self.caller(person), self.clock.now()
         return self.asking(by, lambda session: self.service.submit(session, by, asked, now))
+
+    def request_sweep(self, person: str = ALICE, **more: Any) -> str:
+        """A member submits a sweep that costs too much, which requests an approval; its id."""
+        self.look()
+        fields: dict[str, Any] = {"gpus": 8, "templates": BOTH}
+        asked, by, now = sweep_of("wide", **(fields | more)), self.caller(person), self.clock.now()
+        return self.asking(by, lambda session: self.sweeps.submit(session, by, asked, now).first)
 
     def request_again(self, name: str) -> str:
         """A member resubmits a run that costs too much, which requests an approval; its id."""
