@@ -16,6 +16,7 @@ from bot.training.records.lineage import lineage_of
 from bot.training.records.record import export_card
 from bot.training.records.spans import times_of
 from bot.training.records.throughput_scaling import throughput_comparison
+from bot.training.runs.card import CURVES
 from bot.training.series.service import series_of
 from bot.training.submission.presets import presets_card, presets_of
 from bot.training.tables import Run
@@ -28,6 +29,7 @@ from handlers.train.curves import (
     curves_of,
 )
 from handlers.train.parameters import MetricNames
+from handlers.train.runs import of_run
 from handlers.train.sweeps import runs_named
 
 train = Part("train")
@@ -52,6 +54,12 @@ def export(ctx: Context, run: Reference) -> Reply:
     times, lineage = times_of(ctx.session, found, ctx.now), lineage_of(ctx.session, found)
     series = series_of(ctx.session, found.id)
     return Reply(card=export_card(found, times, ctx.now, lineage, series))
+
+
+@train.button(CURVES, right=Right.RUN_READ, team=of_run, repeats=True)
+def click_curves(ctx: Context, run_id: str) -> Reply:
+    """The curves of the card's run."""
+    return curves_of(ctx, [ctx.training.runs.get(ctx.session, run_id)], CurvesAsked(""))
 
 
 @train.verb(

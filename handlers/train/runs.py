@@ -45,7 +45,7 @@ from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
 from bot.training.requests.wording import waiting_lines
-from bot.training.runs.card import people_of, run_card
+from bot.training.runs.card import people_of, run_card, with_curves
 from bot.training.runs.replies import external_card, list_card, log_card, why_card
 from bot.training.series.service import series_of
 from bot.training.submission.building import Submission
@@ -300,8 +300,7 @@ def resubmit(
 ) -> Reply:
     """Submits the run again."""
     found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
-    is_elsewhere = bool(templates) or fallback_after is not None
-    on = TemplatesAsked(templates, fallback_after) if is_elsewhere else None
+    on = TemplatesAsked(templates, fallback_after) if templates or fallback_after else None
     if from_snapshot is None:
         return resubmitted(ctx, ctx.caller, found, on)
     if on is not None:
@@ -379,6 +378,7 @@ def record_card(ctx: Context, run: Run) -> Card:
     links = ctx.settings.training.links
     card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
     series = series_of(ctx.session, run.id)
+    card = with_curves(card, run) if series else card
     trouble = ctx.training.exports.trouble(ctx.session, run)
     more = details(run, times_of(ctx.session, run, ctx.now), lineage, series, trouble)
     return replace(card, facts=(*card.facts, *more))

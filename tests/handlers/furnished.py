@@ -341,9 +341,8 @@ def _values(session: Session) -> dict[str, str]:
     soon = int((datetime.now(UTC) + timedelta(hours=9)).timestamp())
     return {
         "again": json.dumps(words),
-        "train.logs": runs["lane"],
+        **dict.fromkeys(("train.logs", "train.curves", "train.stop"), runs["lane"]),
         "train.unfollow": _newest(session, LogFollow).id,
-        "train.stop": runs["lane"],
         "train.resubmit": runs["old"],
         "train.open": runs["nb"],
         "train.extend": f"{runs['nb']} {soon}",

@@ -44,6 +44,7 @@ WITHOUT_EFFECT = {
     "/train flow show nightly",
     "/train flow show nightly --argo",
     "[train.logs]",
+    "[train.curves]",
     "[train.open]",
     "[qm.refresh]",
     "[pvc.delete-ask]",

@@ -147,6 +147,7 @@ TABLE = {
     "/qm audit": "..la.... ....",
     "/qm leftovers": "omla.... ..D.",
     "[train.logs]": "omla.... ..D.",
+    "[train.curves]": "omla.... ..D.",
     "[train.unfollow]": "o....... ..D.",
     "[train.unwatch]": "omla.... ..D.",
     "[train.stop]": "o.la.... ..DE",

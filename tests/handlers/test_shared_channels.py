@@ -90,6 +90,7 @@ READING = {
 } | {
     "[dataset.page]",
     "[train.logs]",
+    "[train.curves]",
     "[train.compare-sweep]",
     "[train.curves-of-sweep]",
     "[train.open]",

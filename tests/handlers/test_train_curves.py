@@ -47,6 +47,24 @@ def test_curves_have_their_ends_as_table(client: CommandClient) -> None:
     ]
 
 
+def test_a_card_with_metrics_shows_its_curves(client: CommandClient) -> None:
+    ran(client, "one", 1, hours=1)
+    find = select(Run).where(Run.name == "one")
+    run_id = client.application.database.read(lambda session: session.exec(find).one().id)
+    assert "  [Logs] [Resubmit]" in client.says(ALICE, TEAM_A, "/train show one").splitlines()
+    said = client.clicks(ALICE, TEAM_A, "train.curves", run_id)
+    assert said.splitlines()[0] == "one has no metrics."
+    measured(client, "one", "loss", [2.0, 1.0])
+    shown = client.says(ALICE, TEAM_A, "/train show one").splitlines()
+    assert "  [Logs] [Curves] [Resubmit]" in shown
+    said = client.clicks(ALICE, TEAM_A, "train.curves", run_id)
+    assert said == client.says(ALICE, TEAM_A, "/train show one --curves")
+    said = client.clicks(BOB, TEAM_A, "train.curves", run_id)
+    assert said.splitlines()[0] == "You are not a member of team-a."
+    said = client.clicks(ALICE, TEAM_A, "train.curves", "none")
+    assert said.splitlines()[0] == "This run no longer exists."
+
+
 def test_what_cannot_be_drawn_is_refused(client: CommandClient) -> None:
     ran(client, "one", 1, hours=1)
     ran(client, "two", 1, hours=1)

@@ -8,6 +8,7 @@ from bot.training import mishaps
 from bot.training.follows.card import FORBIDDEN
 from bot.training.follows.controller import ENDED, LASTED
 from bot.training.runs.decide import TIME_IS_UP, taken, vanished
+from bot.training.series.tables import RunSeries
 from bot.training.spec import RunSpec
 from bot.training.tables import LogFollow, Removal, Run, RunIntent, RunPhase
 from bot.training.templates.candidates import Candidate
@@ -163,6 +164,7 @@ def _running() -> Iterator[State]:
     yield card(
         "run-running-with-results",
         running(spec=more, progress=EPOCHS, results=found, last_line=said, links=wandb),
+        RunSeries(run_id=ID, name="loss", place=0, count=1),
     )
     yield card("run-running-on-nodes", running(spec=MANY, nodes=["gpu-1", "gpu-2"]))
     yield card("run-running-elastic", running(spec=ELASTIC, size=4, pods_running=3, pods_waiting=1))

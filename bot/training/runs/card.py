@@ -1,7 +1,7 @@
 """Builds the cards of runs, and of removals of external workloads. Only the renderers read rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -17,6 +17,7 @@ from bot.training.links import link_buttons
 from bot.training.logs.results import progress_of
 from bot.training.records.lineage import NOTHING, Lineage, end_words, lineage_of, origin_words
 from bot.training.runs.sizes import is_elastic, is_refused, size_words
+from bot.training.series.service import has_series
 from bot.training.session_time import time_left
 from bot.training.spec import RunSpec, spec_of
 from bot.training.tables import (
@@ -36,6 +37,7 @@ from bot.training.wording import STOPPING, gpus, name_of, place, results, state_
 
 REQUEUE = "train.requeue"
 OPEN, LOGS, STOP, RESUBMIT = "train.open", "train.logs", "train.stop", "train.resubmit"
+CURVES = "train.curves"
 _LONGEST_LINE = 300
 _SHOWN_NODES = 8
 _LATE = {
@@ -64,7 +66,8 @@ class RunRenderer:
         if run is None:
             return None
         people, lineage = people_of(session, run), lineage_of(session, run)
-        return run_card(run, people, self._clock.now(), lineage, self._links())
+        made = run_card(run, people, self._clock.now(), lineage, self._links())
+        return with_curves(made, run) if has_series(session, run.id) else made
 
 
 class RemovalRenderer:
@@ -107,6 +110,13 @@ def run_card(
         progress=progress_of(run.progress) if _is_started(run) else None,
         buttons=(*_buttons(run, spec), *link_buttons(run, spec, links)),
     )
+
+
+def with_curves(card: Card, run: Run) -> Card:
+    """The card of a run that has metrics: with the button that shows their curves."""
+    place = 1 + next((at for at, each in enumerate(card.buttons) if each.action == LOGS), -1)
+    before, after = card.buttons[:place], card.buttons[place:]
+    return replace(card, buttons=(*before, Button(CURVES, "Curves", run.id), *after))
 
 
 def summary_card(run: Run, stopper: str, now: datetime) -> Card:

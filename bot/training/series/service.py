@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.types.objects import Pod
 from bot.config import ResultPattern
+from bot.database.prepared import Prepared
 from bot.training.logs.results import progress_of
 from bot.training.logs.tails import Kept, Tail
 from bot.training.pods import by_age
@@ -25,6 +26,11 @@ MOST_NAMES = 40
 MOST_VALUES = 100_000
 """How many values a look takes from a log at most: a line may have a hundred."""
 
+_ANY = Prepared(
+    select(col(RunSeries.name))
+    .where(col(RunSeries.run_id) == bindparam("run"), col(RunSeries.count) > 0)
+    .limit(1)
+)
 _NANOSECONDS = 1e9
 _NAMED = 10
 _ON_CARD = 8
@@ -144,6 +150,11 @@ def series_of(session: Session, run_id: str) -> list[RunSeries]:
         select(RunSeries).where(col(RunSeries.run_id) == run_id).order_by(col(RunSeries.place))
     )
     return list(rows)
+
+
+def has_series(session: Session, run_id: str) -> bool:
+    """Whether the run has values of any metric."""
+    return bool(_ANY(session, {"run": run_id}).rows)
 
 
 def missing_of(run: Run) -> Missing:

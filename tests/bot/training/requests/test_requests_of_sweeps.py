@@ -133,7 +133,7 @@ def test_many_small_cells_do_not_pass_a_limit(requesting: Requesting) -> None:
     assert sweeps(requesting, person=ERIN, gpus=2, templates=("burst",))
 
 
-def test_a_price_changed_before_the_first_cell_is_refused(requesting: Requesting) -> None:
+def test_a_price_changed_meanwhile_is_refused(requesting: Requesting) -> None:
     row_id = requesting.request_sweep(at_most=2)
     requesting.decides(row_id)
     requesting.set_policy({"price_per_gpu_hour": 6})

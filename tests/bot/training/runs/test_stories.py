@@ -20,7 +20,7 @@ def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 808.7 · loss 1.501\n"
         "  Last line  `2026-11-21 12:01:47 epoch 1/3 step 360/400 loss 1.501 images/sec: 808.7`\n"
-        "  [Logs] [Stop]"
+        "  [Logs] [Curves] [Stop]"
     )
     rig.pass_time(minutes=5)
     assert card(rig, run_id) == (
@@ -29,7 +29,7 @@ def test_a_run_succeeds_with_its_figures(rig: Rig) -> None:
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 820.5 · loss 0.504 · accuracy 0.832 · total images/sec 812.4\n"
         "  Last line  `2026-11-21 12:03:53 Total images/sec: 812.4`\n"
-        "  [Logs] [Resubmit]"
+        "  [Logs] [Curves] [Resubmit]"
     )
     assert rig.notes(run_id) == {
         "admitted-1": "Admitted after 0s.",
@@ -181,7 +181,7 @@ def test_a_stopped_run_keeps_its_words(rig: Rig) -> None:
         "  Started    2026-11-21 12:00 UTC\n"
         "  Results    images/sec 814.9 · loss 1.729\n"
         "  Last line  `2026-11-21 12:01:29 epoch 1/3 step 240/400 loss 1.729 images/sec: 814.9`\n"
-        "  [Logs] [Resubmit]"
+        "  [Logs] [Curves] [Resubmit]"
     )
     assert rig.notes(run_id)["ended"] == (
         f"<@{ALICE}> lane was stopped by Alice after 44s.\nMore of the log: `/train logs lane`"

@@ -85,7 +85,7 @@ def test_the_throughput_of_the_guide_is_the_result(rig: Rig) -> None:
         "  Started    2026-11-21 12:00 UTC",
         "  Results    total images/sec 12881.33875",
         "  Last line  `=========================================`",
-        "  [Logs] [Resubmit]",
+        "  [Logs] [Curves] [Resubmit]",
     ]
 
 

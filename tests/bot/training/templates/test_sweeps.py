@@ -214,7 +214,7 @@ def test_a_template_gone_stops_the_sweep(two: TwoClusters) -> None:
     ]
 
 
-def test_a_sweep_is_refused_if_a_template_is_unfit(two: TwoClusters) -> None:
+def test_unfit_templates_refuse_a_sweep(two: TwoClusters) -> None:
     with pytest.raises(ConflictError, match="creates a PVC in one cluster"):
         sweeps(two, templates=BOTH, pvc=(NewVolume("standard", "10Gi", "/out"),))
     with pytest.raises(NotFoundError, match="has no compute template moon"):
