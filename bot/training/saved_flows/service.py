@@ -26,6 +26,7 @@ from bot.training.saved_flows.steps import claims_of, steps_from, steps_of, with
 from bot.training.saved_flows.tables import FLOW, Flow, FlowPhase
 from bot.training.service import TrainingService
 from bot.training.spec import to_row
+from bot.training.submission.new_run import NameTakenError
 from bot.training.sweeps.service import SweepService
 from bot.training.tables import Run
 
@@ -112,7 +113,16 @@ class FlowService:
         self, session: Session, caller: Caller, flow: Flow, suffix: str, now: datetime
     ) -> StartedFlow:
         """Submits all runs of a flow; UserError if one of them is refused."""
-        return self.starter.start(session, caller, flow, suffix, now)
+        try:
+            return self.starter.start(session, caller, flow, suffix, now)
+        except NameTakenError as error:
+            other = "v3" if suffix == "v2" else "v2"
+            again = self._format_command(f"train flow run {flow.name} --suffix {other}")
+            error.hint = (
+                f"Wait until it ends, stop it with `{error.stop}`, or start the flow under other"
+                f" names: `{again}`. No run was submitted."
+            )
+            raise
 
     def delete(self, session: Session, caller: Caller, flow: Flow, now: datetime) -> None:
         """Deletes a flow with its schedule; its runs stay."""

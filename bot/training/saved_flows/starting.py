@@ -19,7 +19,7 @@ from bot.training.saved_flows.steps import FlowStep, claims_of, steps_of, with_c
 from bot.training.saved_flows.tables import FLOW, Flow
 from bot.training.service import TrainingService
 from bot.training.spec import Predecessor, RunSpec, to_row
-from bot.training.submission.new_run import Submitted
+from bot.training.submission.new_run import NameTakenError, Submitted
 from bot.training.submission.presets import presets_of
 from bot.training.sweeps.service import SweepService
 from bot.training.tables import Run
@@ -150,6 +150,8 @@ def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except UserError as error:
+        if isinstance(error, NameTakenError):  # a flow has no other names of its own
+            error.hint = f"Wait until it ends, or stop it with `{error.stop}`."
         error.message = f"Run {name} of the flow was refused: {error.message}"
         error.hint = f"{error.hint} No run was submitted.".strip()
         raise

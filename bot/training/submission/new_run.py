@@ -86,6 +86,16 @@ class UncachedRunError(ConflictError):
         self.namespace = namespace
 
 
+class NameTakenError(ConflictError):
+    """A live run or sweep has the name of a new run; the command `stop` stops that one."""
+
+    def __init__(self, message: str, stop: str) -> None:
+        super().__init__(
+            message, f"Wait until it ends, stop it with `{stop}`, or choose another name."
+        )
+        self.stop = stop
+
+
 @dataclass(frozen=True)
 class Present:
     """The number of live runs of a team, and the newest number of a name (0 if none)."""
@@ -130,13 +140,12 @@ def present(session: Session, team: str, name: str) -> Present:
 
 
 def refuse_live(name: str, there: Present, format_command: FormatCommand) -> None:
-    """ConflictError while a run of that name has not ended."""
+    """NameTakenError while a run of that name has not ended."""
     if there.is_live:
-        raise ConflictError(
+        raise NameTakenError(
             f"{reference(name, there.newest)} has not ended, and live runs of a team must"
             " have different names.",
-            f"Wait until it ends, stop it with `{format_command(f'train stop {name}')}`,"
-            " or choose another name.",
+            format_command(f"train stop {name}"),
         )
 
 

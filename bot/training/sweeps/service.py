@@ -20,7 +20,13 @@ from bot.training import finding
 from bot.training.placing.limits import CostlyRun, CostlyRunError, ExcessCost
 from bot.training.service import TrainingService
 from bot.training.submission.building import Submission
-from bot.training.submission.new_run import AskedRun, Submitted, present, refuse_live
+from bot.training.submission.new_run import (
+    AskedRun,
+    NameTakenError,
+    Submitted,
+    present,
+    refuse_live,
+)
 from bot.training.submission.outlook import Outlook
 from bot.training.submission.sweep_terms import SweepTerms
 from bot.training.sweeps.asking import (
@@ -110,13 +116,12 @@ class SweepService:
         return outlook_of(terms, outlook.spec, outlook.on, outlook.currency), outlook
 
     def refuse_name(self, session: Session, team: str, name: str) -> None:
-        """ConflictError while a sweep of that name has not ended: a run cannot have it, too."""
+        """NameTakenError while a sweep of that name has not ended: a run cannot have it, too."""
         if _LIVE(session, {"team": team, "name": name}).rows:
-            stop = self._format_command(f"train stop {name}")
-            raise ConflictError(
+            raise NameTakenError(
                 f"Sweep {name} has not ended, and live runs and sweeps of a team must have"
                 " different names.",
-                f"Wait until it ends, stop it with `{stop}`, or choose another name.",
+                self._format_command(f"train stop {name}"),
             )
 
     def find(self, session: Session, team: str, reference: Reference) -> Sweep | None:

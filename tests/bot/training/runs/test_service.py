@@ -175,7 +175,7 @@ def test_a_live_name_is_not_taken_twice(rig: Rig) -> None:
     rig.submit()
     rig.run()
     expected = (
-        "ConflictError",
+        "NameTakenError",
         "lane has not ended, and live runs of a team must have different names.",
         "Wait until it ends, stop it with `/train stop lane`, or choose another name.",
     )

@@ -169,6 +169,19 @@ def test_a_refused_slot_submits_nothing(rig: Rig) -> None:
     assert shown(rig, flow_id)[0] == "✅ Flow nightly · Scheduled"
 
 
+def test_a_taken_name_refuses_a_slot(rig: Rig) -> None:
+    """A schedule has no other names to choose from."""
+    flow_id = scheduled(rig)
+    rig.pass_time(hours=2)
+    rig.submit("prep", gpus=32)
+    rig.pass_time(hours=13)
+    row = row_of(rig, flow_id)
+    assert row.reason.startswith("Run prep of the flow was refused: prep#2 has not ended")
+    assert row.unblock == (
+        "Wait until it ends, or stop it with `/train stop prep`. No run was submitted."
+    )
+
+
 def test_a_missed_slot_is_started_late(rig: Rig) -> None:
     flow_id = scheduled(rig, "0 * * * *")
     asleep(rig, NOON + timedelta(hours=4, minutes=25))
