@@ -40,7 +40,8 @@ def refuse_options(storage_class: str, size: int | None, layout: str | None) -> 
     if layout:
         raise UsageError(
             f"{why}, and rearranging its files would change those objects.",
-            "Leave out --layout, or use another class with --class.",
+            "Leave out --layout, use another class with --class, or push rearranged files to the"
+            " bucket as a new version.",
         )
 
 
