@@ -94,7 +94,7 @@ def create(ctx: Context, options: TeamOptions) -> Reply:
     teams = ctx.services.teams
     plan = teams.service.plan(ctx.session, asked)
     if options.as_patch:
-        return teams.reads.patch(plan)
+        return teams.reads.patch(ctx.session, ctx.caller, plan, ctx.now)
     teams.service.create(ctx.session, ctx.caller, plan, ctx.now)
     said = f"Checking team {plan.team} by a dry run. Its card shows what would be created; an"
     return Reply((plain(f"{said} approver other than you decides then."),))
@@ -108,6 +108,7 @@ class QuotaOptions:
     gpus: Amount
     reason: str
     gpu_type: str | None
+    as_patch: bool
     cluster: str | None
 
 
@@ -117,13 +118,14 @@ class QuotaOptions:
     right=Right.QUOTA_SET,
     mutates=True,
     into=QuotaOptions,
-    examples=("set team-a --gpus 12",),
+    examples=("set team-a --gpus 12", "set team-a --gpus 12 --as-patch"),
     cluster=CLUSTER,
 )
 @team.argument("name", TeamName(), help="The team")
 @team.option("--gpus", GpuAmount(), required=True, help="New nominal quota, or a change such as +4")
 @team.option("--reason", default="change of the base quota", help="Reason, shown to the approvers")
 @team.option("--type", "gpu_type", FlavorName(), help="GPU type, if the team has more than one")
+@team.option("--as-patch", flag=True, help="Only write the changed manifest, for GitOps")
 def set_quota(ctx: Context, options: QuotaOptions) -> Reply:
     """The receipt: what was requested, where it is decided, and until when."""
     ctx.services.access.refuse_unknown(options.name)
@@ -134,6 +136,8 @@ def set_quota(ctx: Context, options: QuotaOptions) -> Reply:
         gpu_type=options.gpu_type,
         cluster=options.cluster,
     )
+    if options.as_patch:
+        return ctx.services.teams.reads.quota_patch(ctx.session, ctx.caller, request, ctx.now)
     return receipt(ctx, ctx.quotas.set_base(ctx.session, request, ctx.caller, ctx.now))
 
 
@@ -143,11 +147,14 @@ def set_quota(ctx: Context, options: QuotaOptions) -> Reply:
     right=Right.TEAM_CHANGE,
     mutates=True,
     repeats=True,
-    examples=("remove vision",),
+    examples=("remove vision", "remove team-a --as-patch"),
 )
 @team.argument("name", TeamName(), help="The team")
-def remove(ctx: Context, name: str) -> Reply:
+@team.option("--as-patch", flag=True, help="Only list the objects to delete, for GitOps")
+def remove(ctx: Context, name: str, *, as_patch: bool) -> Reply:
     """Answers with what is deleted, and a button."""
+    if as_patch:
+        return ctx.services.teams.reads.removal_patch(ctx.session, ctx.caller, name, ctx.now)
     return question(ctx.services.teams.service.removable(ctx.session, name))
 
 

@@ -1,7 +1,7 @@
 """The quota commands: status, requests for overrides and bases, history, and revoking."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -20,6 +20,7 @@ from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.registry import DEFAULT, Engines
 from bot.quotas.overrides.beginning import digest_of, looks_in_view, quota_at, starts
 from bot.quotas.overrides.effect import Effect, foresee
+from bot.quotas.overrides.patch import BasePatch, base_patch
 from bot.quotas.overrides.request import Facts, OverrideRequest, base_row, override_row
 from bot.quotas.status import TeamStatus, team_status
 from bot.quotas.tables import (
@@ -128,6 +129,15 @@ class QuotaService:
         """Like `outlook`, for a change of the base quota."""
         row = base_row(self._facts(session, request), request, asker, now)
         return row, self.foresee(session, row, now)
+
+    def base_patch(
+        self, session: Session, request: OverrideRequest, asker: Caller, now: datetime
+    ) -> BasePatch:
+        """A change of the base quota for GitOps; UserError says what is wrong with it."""
+        facts = replace(self._facts(session, request), is_written=True)
+        row = base_row(facts, request, asker, now)
+        self.foresee(session, row, now)
+        return base_patch(session, row)
 
     def foresee(self, session: Session, row: Override, now: datetime) -> Effect | None:
         """What a request would change if it were approved now; None if that is unknown.

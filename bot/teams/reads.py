@@ -1,18 +1,21 @@
 """Answers about teams that need a read from their clusters; nothing is changed."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.cluster.cluster import Cluster
 from bot.config import Settings
-from bot.errors import NotAllowedError, NotFoundError
-from bot.people.access import Access, Caller, Role
+from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.people.access import Access, Caller, Role, bound
+from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.service import QuotaService
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.teams.manifests import patch_of
-from bot.teams.objects import read
+from bot.teams.objects import engine_of, read
+from bot.teams.patches import quota_patch, removal_patch
 from bot.teams.service import TeamPlan, TeamService
 from bot.teams.show import TeamView, missing_in, team_card
 
@@ -57,11 +60,35 @@ class TeamReads:
 
         return Reply((plain(f"Asking the cluster of {name}…"),), later=later)
 
-    def patch(self, plan: TeamPlan) -> Reply:
+    def patch(self, session: Session, caller: Caller, plan: TeamPlan, now: datetime) -> Reply:
         """The manifests of a team that is not created."""
         settings, cluster = self._settings(), self._clusters[plan.cluster]
+        self._teams.record_patch(session, caller, "create", plan.team, now)
         waits = (plain(f"Asking cluster {plan.cluster} for its API versions…"),)
         return Reply(waits, later=lambda: patch_of(settings, cluster, plan))
+
+    def quota_patch(
+        self, session: Session, caller: Caller, request: OverrideRequest, now: datetime
+    ) -> Reply:
+        """The manifest with a team's new quota, which is not changed."""
+        settings = self._settings()
+        name = bound(request.team, settings.teams[request.team], request.cluster).cluster
+        _refuse_service(settings, name)
+        patch = self._quotas.base_patch(session, request, caller, now)
+        self._teams.record_patch(session, caller, "set", request.team, now)
+        cluster, queues = self._clusters[name], self._quotas.queues(name)
+        waits = (plain(f"Asking cluster {name} for the present manifest…"),)
+        return Reply(waits, later=lambda: quota_patch(settings, cluster, queues, patch))
+
+    def removal_patch(self, session: Session, caller: Caller, name: str, now: datetime) -> Reply:
+        """The objects of a team to delete, none of which is deleted."""
+        settings, leaving = self._settings(), self._teams.leaving(session, name)
+        for each in leaving.team.reach:
+            _refuse_service(settings, each)
+        places = [(self._clusters[each], self._quotas.queues(each)) for each in leaving.team.reach]
+        self._teams.record_patch(session, caller, "remove", name, now)
+        waits = (plain(f"Asking the cluster of {name} for its objects…"),)
+        return Reply(waits, later=lambda: removal_patch(settings, leaving, places))
 
     def _refuse_others(self, caller: Caller, name: str) -> None:
         teams = self._settings().teams
@@ -74,3 +101,14 @@ class TeamReads:
                 f"You are not a member of {name}.",
                 "Its members and platform admins can see it.",
             )
+
+
+def _refuse_service(settings: Settings, cluster: str) -> None:
+    """An engine that keeps its quotas outside the cluster has no manifests."""
+    engine = engine_of(settings, cluster)
+    if engine.teams is None:
+        raise ConflictError(
+            f"The quotas of cluster {cluster} are in {engine.terms.engine}'s control plane, so"
+            " there is nothing to commit.",
+            "Leave out `--as-patch`, or change the project there.",
+        )

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals
 from bot.audit import Actor, record
-from bot.config import Settings, TeamCreation, with_slack_team, with_slack_teams
+from bot.config import Settings, Team, TeamCreation, with_slack_team, with_slack_teams
 from bot.errors import ConflictError, NotFoundError
 from bot.people.access import Access, Caller
 from bot.quotas.engines.registry import Engines
@@ -55,6 +55,16 @@ class TeamPlan:
     cluster: str
     quota: TeamQuota
     said: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TeamLeaving:
+    """A team that GitOps would remove; `uses` are what the bot keeps for it, as sentences."""
+
+    name: str
+    team: Team
+    is_in_file: bool
+    uses: tuple[str, ...]
 
 
 class TeamService:
@@ -152,6 +162,25 @@ class TeamService:
             since=now,
         )
         return self._begin(session, row, now)
+
+    def leaving(self, session: Session, name: str) -> TeamLeaving:
+        """What is known of a team that GitOps would remove; NotFoundError if there is none."""
+        settings = self._now(session)
+        self._creation(settings)
+        team = settings.teams.get(name)
+        if team is None:
+            raise NotFoundError(
+                f"There is no team {name}.", f"The teams are: {', '.join(self._access.teams())}."
+            )
+        uses = tuple(kept_for(session, name, self._uses))
+        return TeamLeaving(name, team, is_in_file=self.is_in_file(name), uses=uses)
+
+    def record_patch(
+        self, session: Session, caller: Caller, verb: str, team: str, now: datetime
+    ) -> None:
+        """Writes down that somebody was given the manifests of a change for GitOps."""
+        actor = Actor(caller.workspace_id, caller.person, caller.channel, team)
+        record(session, actor, "team.patch", ("team", team), {"change": verb}, at=now)
 
     def get(self, session: Session, row_id: str) -> TeamChange:
         """The change of a button; raises NotFoundError if there is none."""

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from sqlmodel import Session, select
 
+from bot.audit import AuditLine
 from bot.quotas.tables import Mode, Override
 from bot.slack.text import as_text
 from bot.teams.tables import SlackTeam, TeamChange
@@ -165,3 +166,38 @@ def test_patch_writes_manifests_and_changes_nothing(client: CommandClient) -> No
     assert all("labels" not in each["metadata"] for each in found)
     assert "# teams:\n#   vision:\n#     cluster: default\n" in told
     assert client.application.database.read(lambda s: s.exec(select(TeamChange)).all()) == []
+
+
+def test_new_quota_can_go_into_gitops(client: CommandClient) -> None:
+    told = follows(client, CAROL, APPROVALS, "/team set team-a --gpus 12 --as-patch")
+    before, _, document = told.partition("apiVersion")
+    assert lines(before) == [
+        "New quota of team team-a",
+        (
+            "Nothing was changed. Commit ClusterQueue team-a in place of yours: nominal quota 4 →"
+            " 12 GPUs of h100."
+        ),
+    ]
+    found = yaml.safe_load(f"apiVersion{document}")
+    assert (found["kind"], found["metadata"]) == ("ClusterQueue", {"name": "team-a"})
+    assert client.application.database.read(lambda s: s.exec(select(Override)).all()) == []
+    assert client.says(ERIN, TEAM_A, "/team set team-a --gpus 12 --as-patch").startswith(
+        "This requires the right quota.set, which you do not have here."
+    )
+
+
+def test_team_of_the_file_leaves_by_gitops(client: CommandClient) -> None:
+    told = lines(follows(client, CAROL, APPROVALS, "/team remove team-b --as-patch"))
+    assert told[0] == "Removal of team team-b"
+    assert (
+        "Remove `teams.team-b` from quartermaster.yaml first, so that nothing new starts." in told
+    )
+    assert [each for each in told if each.startswith("kind: ")] == [
+        "kind: LocalQueue", "kind: ClusterQueue", "kind: Namespace",
+    ]  # fmt: skip
+    assert client.application.database.read(lambda s: s.exec(select(TeamChange)).all()) == []
+    kept = client.application.database.read(lambda s: s.exec(select(AuditLine.verb)).all())
+    assert kept == ["team.patch"]
+    assert client.says(ERIN, TEAM_A, "/team remove team-b --as-patch").startswith(
+        "This requires the right team.change, which you do not have here."
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -74,6 +74,19 @@ class Client:
             if error.reason == "NotFound":
                 return None
             raise
+
+    def manifest(
+        self, resource: Resource[T], name: str, namespace: str | None = None
+    ) -> dict[str, Any] | None:
+        """The object with all that the server has of it, None when it does not exist."""
+        request = self._request("Reading", "GET", Target(resource, name, namespace))
+        try:
+            body = self._send(request).body
+        except ClusterError as error:
+            if error.reason == "NotFound":
+                return None
+            raise
+        return decode(body, dict[str, Any], request.doing)
 
     def list(
         self,

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from bot.cluster.resources import Resource
 from bot.errors import NotFoundError, UsageError
 from bot.quotas.engines.engine import Manifest, Queues
+from bot.quotas.engines.quota import QuotaField
 
 
 @dataclass(frozen=True)
@@ -47,16 +49,29 @@ class TeamObject:
 
 
 @dataclass(frozen=True)
+class ObjectName:
+    """Names an object in a cluster."""
+
+    resource: Resource[Any]
+    name: str
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TeamObjects:
     """What an engine needs for a team.
 
     `settle` completes a request from what the cluster has; UserError if that is not possible.
     `make` returns the objects in the order in which they are created, which are of these `kinds`.
-    `above` is what people call the queue above.
+    `find` names the objects that hold the quota of a team, given its namespace and queue, in the
+    order in which they would be created. `set_quota` changes a quota in the manifest of one of
+    these, given in units of its resource. `above` is what people call the queue above.
     """
 
     settle: Callable[[TeamQuota, Queues], TeamQuota]
     make: Callable[[TeamQuota, QuotaUnits], tuple[TeamObject, ...]]
+    find: Callable[[str, str, Queues], tuple[ObjectName, ...]]
+    set_quota: Callable[[Manifest, QuotaField, Decimal], None]
     above: str
     kinds: tuple[Resource[Any], ...]
 

@@ -35,12 +35,17 @@ class OverrideRequest:
 
 @dataclass(frozen=True)
 class Facts:
-    """What requests are checked against: settings, queues, and bases of changed quotas."""
+    """What requests are checked against: settings, queues, and bases of changed quotas.
+
+    With `is_written` somebody else applies the change, so an engine whose quotas the bot leaves
+    alone is no obstacle.
+    """
 
     settings: Settings
     cluster: str
     queues: Queues
     base_of: Callable[[QuotaField], Decimal | None]
+    is_written: bool = False
 
 
 def override_row(facts: Facts, request: OverrideRequest, asker: Caller, now: datetime) -> Override:
@@ -119,7 +124,7 @@ def _target(facts: Facts, request: OverrideRequest) -> Figures:
 
 def _queue(facts: Facts, team: str) -> Queue:
     found, words = facts.settings.teams[team], facts.queues.words
-    if words.unchangeable:
+    if words.unchangeable and not facts.is_written:
         raise ConflictError(
             f"Cluster {facts.cluster} has {words.unchangeable}.",
             f"A platform admin can change the ResourceQuota of namespace {found.namespace} there.",

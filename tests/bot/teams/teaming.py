@@ -8,6 +8,7 @@ from typing_extensions import override
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.approvals.context import ApprovalContext
 from bot.cluster.resources import (
+    ALLOWANCES,
     CLUSTER_QUEUES,
     COHORTS,
     KAI_QUEUES,
@@ -164,7 +165,7 @@ class OnNone(Teaming):
     """The same without a quota engine."""
 
     engine_name = "none"
-    kinds = (NODES,)
+    kinds = (NODES, ALLOWANCES)
 
 
 def labels_of(found: Object) -> dict[str, str]:

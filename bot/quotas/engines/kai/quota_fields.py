@@ -71,7 +71,7 @@ def patch(
         changed["limit"] = quota + wanted.value
     return [
         *_unchanged(queue, share),
-        *_setting(queue, {name: _number(value) for name, value in changed.items()}),
+        *_setting(queue, {name: plain_number(value) for name, value in changed.items()}),
         *annotate(queue, place, wanted.note, installation),
     ]
 
@@ -105,6 +105,6 @@ def _setting(queue: Queue, values: dict[str, int | float]) -> Iterator[Operation
         yield {"op": "add", "path": f"{_GPU}/{name}", "value": value}
 
 
-def _number(value: Decimal) -> int | float:
+def plain_number(value: Decimal) -> int | float:
     """KAI's quotas are JSON numbers, not quantities."""
     return int(value) if value == value.to_integral_value() else float(value)

@@ -1,11 +1,15 @@
 """The Queue of a new team."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 from bot.cluster.resources import KAI_QUEUES
 from bot.quotas.engines.engine import Manifest, Queues
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, node_pool
+from bot.quotas.engines.kai.quota_fields import plain_number
+from bot.quotas.engines.quota import NOMINAL, QuotaField
 from bot.quotas.engines.team_objects import (
+    ObjectName,
     QuotaUnits,
     TeamObject,
     TeamObjects,
@@ -43,4 +47,30 @@ def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
     return (TeamObject(KAI_QUEUES, team.queue, None, body),)
 
 
-KAI_TEAMS = TeamObjects(settle, make, above="parent Queue", kinds=(KAI_QUEUES,))
+def find(namespace: str, queue: str, queues: Queues) -> tuple[ObjectName, ...]:
+    """The team's Queue in each node pool."""
+    del namespace
+    found = queues.named(queue)
+    return tuple(ObjectName(KAI_QUEUES, each.queue) for each in (found.figures if found else ()))
+
+
+def set_quota(queue: Manifest, place: QuotaField, value: Decimal) -> None:
+    """Sets a quota of a Queue; its limit includes the quota, so what it may borrow stays."""
+    gpu = queue["spec"].setdefault("resources", {}).setdefault("gpu", {})
+    quota, limit = _number(gpu, "quota"), _number(gpu, "limit")
+    if place.field != NOMINAL:
+        gpu["limit"] = plain_number(quota + value)
+        return
+    gpu["quota"] = plain_number(value)
+    if limit > 0:
+        gpu["limit"] = plain_number(limit + value - quota)
+
+
+def _number(share: Manifest, name: str) -> Decimal:
+    return Decimal(str(share.get(name, 0)))
+
+
+KAI_TEAMS = TeamObjects(
+    settle=settle, make=make, find=find, set_quota=set_quota, above="parent Queue",
+    kinds=(KAI_QUEUES,),
+)  # fmt: skip

@@ -1,10 +1,14 @@
 """The ClusterQueue and the LocalQueue of a new team."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 from bot.cluster.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS
+from bot.cluster.types.quantities import format_quantity
 from bot.quotas.engines.engine import Manifest, Queues
+from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.team_objects import (
+    ObjectName,
     QuotaUnits,
     TeamObject,
     TeamObjects,
@@ -57,4 +61,25 @@ def _cluster_queue(team: TeamQuota, units: QuotaUnits) -> Manifest:
     return {"metadata": {"name": team.queue}, "spec": spec}
 
 
-KUEUE_TEAMS = TeamObjects(settle, make, above="cohort", kinds=(CLUSTER_QUEUES, LOCAL_QUEUES))
+def find(namespace: str, queue: str, queues: Queues) -> tuple[ObjectName, ...]:
+    """The ClusterQueue behind the team's LocalQueue, and the LocalQueue."""
+    local = queues.view.get(LOCAL_QUEUES, queue, namespace)
+    if local is None:
+        return ()
+    behind = local.spec.cluster_queue
+    return ObjectName(CLUSTER_QUEUES, behind), ObjectName(LOCAL_QUEUES, queue, namespace)
+
+
+def set_quota(queue: Manifest, place: QuotaField, value: Decimal) -> None:
+    """Sets a quota of a ClusterQueue."""
+    for group in queue["spec"]["resourceGroups"]:
+        for flavor in group["flavors"]:
+            for quota in flavor["resources"]:
+                if (flavor["name"], quota["name"]) == (place.flavor, place.resource):
+                    quota[place.field] = format_quantity(value)
+
+
+KUEUE_TEAMS = TeamObjects(
+    settle=settle, make=make, find=find, set_quota=set_quota, above="cohort",
+    kinds=(CLUSTER_QUEUES, LOCAL_QUEUES),
+)  # fmt: skip

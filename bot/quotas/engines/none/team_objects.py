@@ -1,12 +1,21 @@
 """The ResourceQuota of a new team, where no engine admits runs."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 from bot.cluster.resources import ALLOWANCES
+from bot.cluster.types.quantities import format_quantity
 from bot.errors import UsageError
-from bot.quotas.engines.engine import Queues
+from bot.quotas.engines.engine import Manifest, Queues
 from bot.quotas.engines.none.queues import ANY
-from bot.quotas.engines.team_objects import QuotaUnits, TeamObject, TeamObjects, TeamQuota
+from bot.quotas.engines.quota import QuotaField
+from bot.quotas.engines.team_objects import (
+    ObjectName,
+    QuotaUnits,
+    TeamObject,
+    TeamObjects,
+    TeamQuota,
+)
 
 
 def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
@@ -28,4 +37,21 @@ def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
     return (TeamObject(ALLOWANCES, team.queue, team.namespace, body),)
 
 
-NO_ENGINE_TEAMS = TeamObjects(settle, make, above="queue above", kinds=(ALLOWANCES,))
+def find(namespace: str, queue: str, queues: Queues) -> tuple[ObjectName, ...]:
+    """The ResourceQuotas of the namespace that count GPUs, the lowest first."""
+    del queue
+    key = f"requests.{queues.resource}"
+    found = [each for each in queues.view.all(ALLOWANCES, namespace) if key in each.status.hard]
+    found.sort(key=lambda each: each.status.hard[key])
+    return tuple(ObjectName(ALLOWANCES, each.name, namespace) for each in found)
+
+
+def set_quota(limit: Manifest, place: QuotaField, value: Decimal) -> None:
+    """Sets the limit of GPUs in a ResourceQuota."""
+    limit["spec"]["hard"][f"requests.{place.resource}"] = format_quantity(value)
+
+
+NO_ENGINE_TEAMS = TeamObjects(
+    settle=settle, make=make, find=find, set_quota=set_quota, above="queue above",
+    kinds=(ALLOWANCES,),
+)  # fmt: skip
