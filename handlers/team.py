@@ -33,9 +33,13 @@ class ObjectName(TeamName):
     examples=("show", "show team-a"),
 )
 @team.argument("name", TeamName(), required=False, help="Team (default: the channel's)")
-def show(ctx: Context, name: str | None) -> Reply:
+@team.option("--as-patch", flag=True, help="Write what hands a team of Slack over to GitOps")
+def show(ctx: Context, name: str | None, *, as_patch: bool) -> Reply:
     """Its settings at once; what its cluster lacks follows."""
-    return ctx.services.teams.reads.show(ctx.session, ctx.caller, name or ctx.team()[0])
+    reads, team_name = ctx.services.teams.reads, name or ctx.team()[0]
+    if as_patch:
+        return reads.handover(ctx.session, ctx.caller, team_name, ctx.now)
+    return reads.show(ctx.session, ctx.caller, team_name)
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,9 @@ def click_remove(ctx: Context, name: str) -> Reply:
 
 @team.button(WITHDRAW, right=Right.TEAM_CHANGE, team=of_no_team)
 def click_withdraw(ctx: Context, row_id: str) -> Reply:
-    """Withdraws a change that is not approved yet."""
+    """Withdraws a change that has not deleted anything."""
     service = ctx.services.teams.service
-    service.withdraw(ctx.session, ctx.caller, service.get(ctx.session, row_id), ctx.now)
-    return Reply((plain("Withdrawn. Nothing was changed."),))
+    row = service.get(ctx.session, row_id)
+    service.withdraw(ctx.session, ctx.caller, row, ctx.now)
+    ends = "Nothing was changed." if not row.is_live else "Its card will show what was created."
+    return Reply((plain(f"Withdrawn. {ends}"),))

@@ -17,9 +17,16 @@ def with_slack_teams(settings: Settings, rows: TeamRows) -> tuple[Settings, tupl
     """The settings with the teams of these rows, and a sentence for each that cannot be added.
 
     What a row says beats the file; what it does not say comes from the file, if that has the team.
+    A team that was handed over to the file is what the file says.
     """
     problems = []
     for name, said in rows.items():
+        in_file = settings.teams.get(name)
+        moved = _moved(in_file, said) if in_file is not None and in_file.handed_over else None
+        if moved == "":
+            continue
+        if moved:
+            problems.append(f"Team {name}, created in Slack, is not handed over: {moved}")
         found = with_slack_team(settings, name, said)
         if isinstance(found, Settings):
             settings = found
@@ -38,6 +45,17 @@ def with_slack_team(settings: Settings, name: str, said: Mapping[str, Any]) -> S
     found = settings.model_copy(update={"teams": {**settings.teams, name: team}})
     known = set(_sentences(settings))
     return next((each for each in _sentences(found) if each not in known), found)
+
+
+def _moved(team: Team, said: Mapping[str, Any]) -> str:
+    """What the file says differently of the place of a team's runs; empty if nothing."""
+    if said.get("cluster", team.cluster) not in team.reach:
+        return f"quartermaster.yaml has cluster {team.cluster}, not {said['cluster']}."
+    there = {"namespace": team.namespace, "queue": team.queue}
+    differs = (key for key, now in there.items() if said.get(key, now) != now)
+    return next(
+        (f"quartermaster.yaml has {key} {there[key]}, not {said[key]}." for key in differs), ""
+    )
 
 
 def _in_file(settings: Settings, name: str, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,6 @@ _STATES = {
     ChangePhase.EXPIRED: ("Expired", Tone.STOPPED),
     ChangePhase.WITHDRAWN: ("Withdrawn", Tone.STOPPED),
 }
-_UNBEGUN = {ChangePhase.CHECKING, ChangePhase.ASKED}
 _WITH_IT = (
     "Everything in the namespace is deleted with it, such as Secrets and ConfigMaps that people"
     " created there. This cannot be undone."
@@ -68,7 +67,7 @@ def change_card(row: TeamChange, named: Named, deciding: RequestView, shown_in: 
     """The card of a change; in the channel of the request it can be withdrawn."""
     state, tone = _STATES[ChangePhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
-    can_withdraw = row.phase in _UNBEGUN and row.channel == shown_in
+    can_withdraw = row.can_be_withdrawn and row.channel == shown_in
     own = (Button(WITHDRAW, "Withdraw", row.id),) if can_withdraw else ()
     return Card(
         title=f"{row.verb.capitalize()} team {row.team}",
@@ -142,7 +141,7 @@ def _objects(row: TeamChange) -> Table | None:
 def _became(row: TeamChange, said: str) -> str:
     if row.verb == Verb.CREATE:
         return "created"
-    return "deleted" if said == DELETED else said
+    return said.removeprefix("will be ") if said.startswith(DELETED) else said
 
 
 class ChangeRenderer:

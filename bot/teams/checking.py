@@ -1,10 +1,11 @@
 """The doctor's checks of teams that are created from Slack."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ROLE_BINDINGS
-from bot.config import Settings, with_slack_teams
+from bot.config import Settings, TeamRows, with_slack_teams
 from bot.database.database import Database
 from bot.errors import DatabaseError
 from bot.findings import Finding, Findings
@@ -24,7 +25,8 @@ def settings_with_teams(settings: Settings) -> tuple[Settings, Findings]:
     finally:
         database.close()
     found, problems = with_slack_teams(settings, rows)
-    return found, _teams(tuple(rows), problems)
+    both = tuple(each for each in rows if each in settings.teams)
+    return found, chain(_teams(tuple(rows), problems), _in_both(settings, rows, both))
 
 
 def check_rights(settings: Settings, cluster: Cluster, about: str) -> Findings:
@@ -46,6 +48,16 @@ def _teams(names: tuple[str, ...], problems: tuple[str, ...]) -> Findings:
     for each in problems:
         remedy = "Change quartermaster.yaml, or remove the team with `/team remove`."
         yield Finding("teams", "failed", each.rstrip("."), remedy)
+
+
+def _in_both(settings: Settings, rows: TeamRows, names: tuple[str, ...]) -> Findings:
+    for name in names:
+        if settings.teams[name].handed_over:
+            yield Finding("teams", "ok", f"{name} was handed over from Slack to quartermaster.yaml")
+        else:
+            beaten = ", ".join(rows[name])
+            says = f"{name} is in quartermaster.yaml and in Slack; Slack's {beaten} count"
+            yield Finding("teams", "ok", says)
 
 
 def _missing(settings: Settings, cluster: Cluster) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing_extensions import override
 from bot.approvals import ApprovalPhase
 from bot.approvals.context import ApprovalContext
 from bot.cluster.cluster import Cluster
+from bot.cluster.resources import NAMESPACES
 from bot.errors import ClusterError
 from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
@@ -22,15 +23,17 @@ from bot.teams.decide import (
     EndChange,
     MakeObject,
     ObjectState,
+    Problem,
     RemoveObject,
     TeamObserved,
+    created_so_far,
     decide,
 )
 from bot.teams.objects import labelled, read, resource_of
 from bot.teams.observe import dry_run, states
 from bot.teams.record import ChangeFindings, TeamRecorder
 from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
-from bot.teams.uses import TeamUses, in_namespace, kept_for
+from bot.teams.uses import TeamUses, in_namespace, kept_for, secrets_in
 
 _HOPELESS = ("Forbidden", "OverQuota")
 _UNTIL = "its teams are created or removed"
@@ -60,7 +63,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
             case ChangePhase.CLOSING if now - row.since < CLOSED_AFTER:
                 return TeamObserved()
             case ChangePhase.MAKING:
-                return TeamObserved(objects=self._states(row))
+                return self._of_making(row)
             case ChangePhase.CHECKING:
                 return replace(self._in_use(row), checks=tuple(self._found(row)))
             case ChangePhase.CLOSING:
@@ -107,6 +110,16 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
             self._approvals.read_deciders(approval)
         return TeamObserved(ApprovalPhase(approval.phase), approval.note)
 
+    def _of_making(self, row: TeamChange) -> TeamObserved:
+        """What there is of it; a withdrawal does not wait for a cluster that does not answer."""
+        try:
+            return TeamObserved(objects=self._states(row))
+        except ClusterError as error:
+            if row.withdrawn_by is None:
+                raise
+            unknown = f"What was created is unknown: {error.message}"
+            return TeamObserved(problem=Problem(unknown))
+
     def _in_use(self, row: TeamChange) -> TeamObserved:
         """The team's objects, and what needs the team."""
         kept = self._context.database.read(lambda session: kept_for(session, row.team, self._uses))
@@ -114,7 +127,14 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         return TeamObserved(objects=self._states(row), uses=uses)
 
     def _found(self, row: TeamChange) -> list[str]:
-        return [_found(each) for each in self._states(row)]
+        return [self._check(row, each) for each in self._states(row)]
+
+    def _check(self, row: TeamChange, state: ObjectState) -> str:
+        """What becomes of an object; a namespace takes its Secrets with it."""
+        found = _found(state)
+        if found != DELETED or state.object.kind != NAMESPACES.kind:
+            return found
+        return f"{DELETED}, {secrets_in(self._cluster(row), row.namespace)}"
 
     def _states(self, row: TeamChange) -> list[ObjectState]:
         return states(self._cluster(row), row.team, read(row.objects))
@@ -127,8 +147,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         refused = create_once(cluster, resource, body, each.namespace, hopeless=_HOPELESS)
         if refused is None:
             return decision
-        made = [state.object.title for state in observed.objects if state.is_ours]
-        so_far = f"Created so far: {', '.join(made)}." if made else "Nothing was created."
+        so_far = created_so_far(observed)
         again = "Request it again when that is fixed; what was created is used then."
         return EndChange(ChangePhase.FAILED, f"{refused.message} {so_far}", again)
 

@@ -14,6 +14,7 @@ CLOSED_AFTER = timedelta(seconds=15)
 DELETED = "will be deleted"
 """The check of an object that a removal deletes."""
 _NOTHING = "Nothing was changed."
+_LEFT = "What was created stays. Request the same team again to use it, or delete it by hand."
 _SLOW_AFTER = timedelta(minutes=1)
 
 
@@ -141,6 +142,8 @@ def _asked(look: TeamObserved) -> Decision:
 
 
 def _making(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
+    if row.withdrawn_by is not None:
+        return EndChange(ChangePhase.WITHDRAWN, created_so_far(look), _LEFT)
     foreign = _foreign(row, look)
     if foreign is not None:
         return EndChange(ChangePhase.FAILED, foreign.reason, foreign.unblock)
@@ -152,6 +155,14 @@ def _making(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
     if missing is None:
         return EndChange(ChangePhase.DONE)
     return MakeObject(missing.object)
+
+
+def created_so_far(look: TeamObserved) -> str:
+    """What there is of a team, as a sentence."""
+    if look.problem is not None:
+        return look.problem.reason
+    made = [each.object.title for each in look.objects if each.is_ours]
+    return f"Created so far: {', '.join(made)}." if made else "Nothing was created."
 
 
 def _closing(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:

@@ -12,21 +12,37 @@ from bot.config import Settings
 from bot.quotas.engines.team_objects import ObjectName, TeamObject
 from bot.slack.card import AsFile, Card, Reply
 from bot.slack.markup import plain
-from bot.teams.objects import objects_of
+from bot.teams.objects import KeptObject, objects_of, resource_of
 from bot.teams.service import TeamPlan
 
 _LINES = (
     "Nothing was changed. Apply these objects, and add the entry at the end to quartermaster.yaml.",
     "They have no labels of Quartermaster, so `/team remove` does not delete them.",
 )
+_HANDOVER = (
+    (
+        "Nothing was changed. Commit these objects, and add the entry at the end to"
+        " quartermaster.yaml: with `handed_over: true` it alone counts. Runs go on."
+    ),
+    "They are as they were created; `/team set --as-patch` writes today's quota.",
+)
 _KUBECTL = "kubectl.kubernetes.io/"
 
 
 def patch_of(settings: Settings, cluster: Cluster, plan: TeamPlan) -> Reply:
     """The manifests of a team that is not created; the cluster is asked who the bot is."""
-    objects = objects_of(settings, cluster, cluster.whoami().username, plan.quota)
+    objects = objects_of(settings, cluster, cluster.whoami().username, plan.team, plan.quota)
     document = _document(objects, plan.team, plan.said, cluster)
     return answer(f"Manifests of team {plan.team}", _LINES, document, f"team-{plan.team}.yaml")
+
+
+def handover_of(
+    cluster: Cluster, team: str, objects: Sequence[KeptObject], said: Mapping[str, Any]
+) -> Reply:
+    """The manifests of a team that there is, and the entry with which the file takes it over."""
+    found = [TeamObject(resource_of(o.kind), o.name, o.namespace, o.body) for o in objects]
+    document = _document(found, team, said, cluster)
+    return answer(f"Manifests of team {team}", _HANDOVER, document, f"team-{team}.yaml")
 
 
 def answer(title: str, lines: Sequence[str], document: str, name: str) -> Reply:

@@ -22,6 +22,7 @@ from bot.quotas.engines.team_objects import (
 )
 
 _RBAC = "rbac.authorization.k8s.io"
+_POD_SECURITY = "pod-security.kubernetes.io"
 _ACCOUNT = "system:serviceaccount:"
 _NOT_SUPPORTED = "Create its objects by hand, and add the team to quartermaster.yaml."
 
@@ -48,16 +49,28 @@ def kinds_of(engine: EngineDefinition) -> tuple[Resource[Any], ...]:
 
 
 def objects_of(
-    settings: Settings, cluster: Cluster, user: str, quota: TeamQuota
+    settings: Settings, cluster: Cluster, user: str, team: str, quota: TeamQuota
 ) -> tuple[TeamObject, ...]:
     """All objects of a new team in the order in which they are made; `user` is the bot's own."""
     engine = engine_of(settings, cluster.name)
     units = _units(settings, cluster, engine)
+    metadata = {"name": quota.namespace, "labels": _pod_security(settings, team)}
     return (
-        TeamObject(NAMESPACES, quota.namespace, None, {"metadata": {"name": quota.namespace}}),
+        TeamObject(NAMESPACES, quota.namespace, None, {"metadata": metadata}),
         *_bindings(settings, quota.namespace, user),
         *supported(settings, cluster.name).make(quota, units),
     )
+
+
+def _pod_security(settings: Settings, team: str) -> dict[str, str]:
+    """The labels that keep pods of a namespace from its nodes, as far as the team's runs can do.
+
+    Kubernetes enforces a level on pods alone; it warns about what makes them.
+    """
+    in_file, creation = settings.teams.get(team), settings.team_creation
+    may_more = in_file and (in_file.admission.host_network or in_file.admission.privileged)
+    level = "privileged" if may_more or creation is None else creation.pod_security
+    return {f"{_POD_SECURITY}/{mode}": level for mode in ("enforce", "warn")}
 
 
 def _units(settings: Settings, cluster: Cluster, engine: EngineDefinition) -> QuotaUnits:

@@ -36,7 +36,8 @@ def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserv
     """What would be made for a new team, and whether the API server would accept it."""
     quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above)
     try:
-        objects = read(kept(objects_of(settings, cluster, cluster.whoami().username, quota)))
+        user = cluster.whoami().username
+        objects = read(kept(objects_of(settings, cluster, user, row.team, quota)))
         found = states(cluster, row.team, objects)
         checks = tuple(_dry_run_of(cluster, row.team, each, found) for each in found)
     except ClusterError as error:

@@ -13,7 +13,7 @@ from bot.quotas.overrides.request import OverrideRequest
 from bot.quotas.service import QuotaService
 from bot.slack.card import Reply
 from bot.slack.markup import plain
-from bot.teams.manifests import patch_of
+from bot.teams.manifests import handover_of, patch_of
 from bot.teams.objects import engine_of, read
 from bot.teams.patches import quota_patch, removal_patch
 from bot.teams.service import TeamPlan, TeamService
@@ -51,6 +51,7 @@ class TeamReads:
             objects=tuple(read(made.objects)) if made is not None else (),
             is_made=made is not None,
             is_in_file=self._teams.is_in_file(name),
+            said=tuple(made.said) if made is not None else (),
         )
 
         def later() -> Reply:
@@ -59,6 +60,21 @@ class TeamReads:
             return team_card(view, settings, missing)
 
         return Reply((plain(f"Asking the cluster of {name}…"),), later=later)
+
+    def handover(self, session: Session, caller: Caller, name: str, now: datetime) -> Reply:
+        """The manifests of a team that was created from Slack, and its entry for the file."""
+        self._refuse_others(caller, name)
+        made = self._teams.made(session, name)
+        if made is None or self._settings().teams[name].handed_over:
+            raise ConflictError(
+                f"Team {name} is set in quartermaster.yaml, so there is nothing to hand over.",
+                "Leave out `--as-patch`.",
+            )
+        self._teams.record_patch(session, caller, "hand over", name, now)
+        objects, said = read(made.objects), {**made.said, "handed_over": True}
+        cluster = self._clusters[made.said["cluster"]]
+        waits = (plain(f"Asking cluster {cluster.name} for its API versions…"),)
+        return Reply(waits, later=lambda: handover_of(cluster, name, objects, said))
 
     def patch(self, session: Session, caller: Caller, plan: TeamPlan, now: datetime) -> Reply:
         """The manifests of a team that is not created."""

@@ -115,6 +115,8 @@ class TeamRecorder:
 
     def _end(self, session: Session, row: TeamChange, end: EndChange, now: datetime) -> None:
         if row.verb == Verb.CREATE and end.phase == ChangePhase.DONE:
+            if row.withdrawn_by is not None:
+                return  # The step began before the withdrawal; the next one ends it.
             why = self._misfit(session, row)
             end = _unfit(row, f"{why} All objects were created, and stay.") if why else end
         approval = self._approvals.of(session, CHANGE, row.id)
@@ -185,7 +187,9 @@ def _ended(row: TeamChange) -> Markup:
     is_new = row.verb == Verb.CREATE
     phase = ChangePhase(row.phase)
     if phase in _ENDS:
-        said = f"to {row.verb} team {row.team} {_ENDS[phase]}. Nothing was changed."
+        said = (
+            f"to {row.verb} team {row.team} {_ENDS[phase]}. {row.reason or 'Nothing was changed.'}"
+        )
         return join("The request ", plain(said))
     if phase is ChangePhase.DONE:
         said = "is created. Its commands work within 10 seconds." if is_new else "is removed."

@@ -15,7 +15,7 @@ from bot.people.access import Access, Caller
 from bot.quotas.engines.registry import Engines
 from bot.quotas.engines.team_objects import TeamQuota
 from bot.reconcile.due import wake
-from bot.slack.messages import show_card
+from bot.slack.messages import refresh_cards, show_card
 from bot.teams.objects import supported
 from bot.teams.record import POLICY, finish, teams_of_slack
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
@@ -190,19 +190,28 @@ class TeamService:
         return row
 
     def withdraw(self, session: Session, caller: Caller, row: TeamChange, now: datetime) -> None:
-        """Withdraws a change that is not approved yet; raises ConflictError if it has begun."""
-        if row.phase not in {ChangePhase.CHECKING, ChangePhase.ASKED}:
+        """Withdraws a change; raises ConflictError if it deletes already, or has ended.
+
+        A team that is being created keeps what is there; the controller then ends the change.
+        """
+        if not row.can_be_withdrawn:
             stands = "started" if row.is_live else "ended"
+            stands = "been withdrawn" if row.is_live and row.withdrawn_by else stands
             raise ConflictError(
                 f"This change of team {row.team} has already {stands}.",
                 "Your click changed nothing.",
             )
         approval = self._approvals.of(session, CHANGE, row.id)
-        if approval is not None:
+        if approval is not None and row.phase != ChangePhase.MAKING:
             self._approvals.void(session, approval, "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         record(session, actor, "team.withdraw", (CHANGE, row.id), {"team": row.team}, at=now)
+        if row.phase == ChangePhase.MAKING:
+            session.add(row)
+            refresh_cards(session, row.subject, live=True)
+            wake(session, CHANGE, row.id, row.lane, now)
+            return
         finish(session, row, ChangePhase.WITHDRAWN, now)
 
     def undecided(self, session: Session) -> Sequence[TeamChange]:

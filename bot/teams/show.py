@@ -25,7 +25,8 @@ _NEEDED = (
 class TeamView:
     """A team as settings, rows and watches show it.
 
-    `objects` are what the bot created for it; `is_made` says whether it was created from Slack.
+    `objects` are what the bot created for it; `is_made` says whether it was created from Slack,
+    where `said` was set.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TeamView:
     objects: tuple[KeptObject, ...] = ()
     is_made: bool = False
     is_in_file: bool = True
+    said: tuple[str, ...] = ()
 
 
 def team_card(view: TeamView, settings: Settings, missing: Sequence[str]) -> Reply:
@@ -102,7 +104,12 @@ def _facts(view: TeamView, settings: Settings) -> Iterator[tuple[str, Markup]]:
 def _set_in(view: TeamView) -> str:
     if not view.is_made:
         return "quartermaster.yaml"
-    return "Slack, and quartermaster.yaml for the rest" if view.is_in_file else "Slack"
+    if not view.is_in_file:
+        return "Slack"
+    if view.team.handed_over:
+        return "quartermaster.yaml, handed over from Slack"
+    said = ", ".join(view.said)
+    return f"Slack: {said}; quartermaster.yaml: the rest, or all with handed_over: true"
 
 
 def _people(ids: Sequence[str]) -> Iterator[Markup]:

@@ -110,6 +110,12 @@ class TeamChange(SQLModel, table=True):
         return self.ended_at is None
 
     @property
+    def can_be_withdrawn(self) -> bool:
+        """Whether it can be withdrawn: before its approval, and while a team is being created."""
+        is_begun = self.phase == ChangePhase.MAKING and self.withdrawn_by is None
+        return is_begun or self.phase in {ChangePhase.CHECKING, ChangePhase.ASKED}
+
+    @property
     def is_cleared(self) -> bool:
         """Whether nothing is left to do: once it has ended."""
         return not self.is_live

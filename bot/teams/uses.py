@@ -5,8 +5,9 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import PODS, PVCS, Resource
+from bot.cluster.resources import PODS, PVCS, SECRETS, Resource
 from bot.cluster.types.objects import ClusterObject
 from bot.errors import ClusterError
 
@@ -33,6 +34,18 @@ def in_namespace(cluster: Cluster, namespace: str) -> Iterator[str]:
     for resource, has_ended in cluster.workloads.items():
         found = _served(cluster, resource, namespace)
         yield from _named(resource.kind, [each for each in found if not has_ended(each)])
+
+
+def secrets_in(cluster: Cluster, namespace: str) -> str:
+    """The number of Secrets of others in a namespace, as words; their content is not read."""
+    if not cluster.may("list", SECRETS.group, SECRETS.plural, namespace=namespace):
+        return "its Secrets are not counted: the bot may not list them"
+    found = [
+        each
+        for each in cluster.list(SECRETS, namespace)
+        if each.labels.get(labels.INSTALLATION) != cluster.installation
+    ]
+    return f"with {len(found) or 'no'} {'Secret' if len(found) == 1 else 'Secrets'}"
 
 
 def _served(cluster: Cluster, resource: Resource[Any], namespace: str) -> Sequence[Any]:

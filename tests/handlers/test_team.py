@@ -163,7 +163,15 @@ def test_patch_writes_manifests_and_changes_nothing(client: CommandClient) -> No
         ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
     ]
     assert [each["metadata"].get("namespace") for each in found] == [None, "vision", None, "vision"]
-    assert all("labels" not in each["metadata"] for each in found)
+    assert [each["metadata"].get("labels") for each in found] == [
+        {
+            "pod-security.kubernetes.io/enforce": "baseline",
+            "pod-security.kubernetes.io/warn": "baseline",
+        },
+        None,
+        None,
+        None,
+    ]
     assert "# teams:\n#   vision:\n#     cluster: default\n" in told
     assert client.application.database.read(lambda s: s.exec(select(TeamChange)).all()) == []
 

@@ -1,6 +1,6 @@
 """Settings of teams that are created from Slack."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -24,3 +24,7 @@ class TeamCreation(Section):
     )
     """What new ClusterQueues cover besides GPUs, with its quota. It should be more than all GPUs
     need, so that GPUs are what limits the team."""
+
+    pod_security: Literal["restricted", "baseline", "privileged"] = "baseline"
+    """The Pod Security level that new namespaces enforce. A team whose `admission` allows
+    `host_network` or `privileged` gets `privileged`."""

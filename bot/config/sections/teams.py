@@ -188,6 +188,10 @@ class Team(Section):
     keep_caches: Keep | None = None
     """How long its unused caches of datasets are kept; without it, `datasets.keep`."""
 
+    handed_over: bool = False
+    """The team was created in Slack, and from now on this entry alone counts. Cluster, namespace
+    and queue have to be the same."""
+
     @property
     def reach(self) -> tuple[str, ...]:
         """Every cluster that the team may use, the default one first."""

@@ -56,3 +56,17 @@ def test_database_that_fails_adds_nothing(teaming: Teaming, tmp_path: Path) -> N
     database = {"url": f"sqlite:///{tmp_path}/none.db"}
     found, findings = settings_with_teams(teaming.told(database=database))
     assert (list(found.teams), list(findings)) == (["team-a"], [])
+
+
+def test_team_named_twice_says_what_counts(teaming: Teaming) -> None:
+    teaming.created(channel="C0VISION")
+    database = {"url": str(teaming.database._write.url)}
+    for handed_over, says in {
+        False: "vision is in quartermaster.yaml and in Slack; Slack's cluster, namespace, queue,"
+        " channels count",
+        True: "vision was handed over from Slack to quartermaster.yaml",
+    }.items():
+        vision = {"namespace": "vision", "queue": "vision", "handed_over": handed_over}
+        told = teaming.told(database=database, teams={"vision": vision})
+        _, findings = settings_with_teams(told)
+        assert list(findings)[1:] == [Finding("teams", "ok", says)]

@@ -8,6 +8,7 @@ from bot.approvals import Verdict
 from bot.audit import lines_about
 from bot.errors import UserError
 from bot.teams.tables import ChangePhase
+from playground.cluster.objects.errors import ApiError
 from playground.ledger import Fault
 from tests.bot.ground import CAROL, INSTALLATION, TEAM_A
 from tests.bot.teams.teaming import VISION, OnKai, OnNone, Teaming, labels_of
@@ -249,6 +250,41 @@ def test_missing_rights_are_named_before_the_approval(teaming: Teaming) -> None:
     ]
 
 
+SECURITY = "pod-security.kubernetes.io"
+
+
+@pytest.mark.parametrize(
+    ("admission", "creation", "level"),
+    [
+        ({}, {}, "baseline"),
+        ({"host_network": ["sync"]}, {}, "privileged"),
+        ({"privileged": ["nccl"]}, {}, "privileged"),
+        ({"security": "baseline"}, {"pod_security": "restricted"}, "restricted"),
+    ],
+)
+def test_namespace_refuses_pods_that_reach_nodes(
+    teaming: Teaming, admission: Any, creation: Any, level: str
+) -> None:
+    in_file = {name: team.model_dump() for name, team in teaming.policy.teams.items()}
+    vision = {"namespace": "vision", "queue": "vision", "admission": admission}
+    teaming.policy = teaming.told(team_creation=creation)
+    row_id = teaming.create()
+    teaming.policy = teaming.told(teams={**in_file, "vision": vision}, team_creation=creation)
+    teaming.pass_time(seconds=10)
+    teaming.decides(row_id)
+    teaming.pass_time(seconds=30)
+    found = labels_of(teaming.found("namespaces"))
+    levels = {key: value for key, value in found.items() if key.startswith(SECURITY)}
+    assert levels == {f"{SECURITY}/enforce": level, f"{SECURITY}/warn": level}
+    bare = {"hostNetwork": True, "containers": [{"name": "main", "image": "busybox"}]}
+    pod = {"metadata": {"name": "grab"}, "spec": bare}
+    if level == "privileged":
+        teaming.world.create("pods", pod, "vision")
+    else:
+        with pytest.raises(ApiError, match=f'violates PodSecurity "{level}:latest"'):
+            teaming.world.create("pods", pod, "vision")
+
+
 def test_denied_team_is_not_created(teaming: Teaming) -> None:
     row_id = teaming.create()
     teaming.pass_time(seconds=10)
@@ -257,18 +293,6 @@ def test_denied_team_is_not_created(teaming: Teaming) -> None:
     assert teaming.notes(row_id) == {
         "ended": f"<@{CAROL}> The request to create team vision was denied. Nothing was changed."
     }
-    assert teaming.effects() == TRIALS
-
-
-def test_withdrawn_team_is_not_created(teaming: Teaming) -> None:
-    row_id = teaming.create()
-    teaming.pass_time(seconds=10)
-    by = teaming.caller(CAROL, "C0APPROVE")
-    teaming.do(
-        lambda s: teaming.teams.withdraw(s, by, teaming.teams.get(s, row_id), teaming.clock.now())
-    )
-    teaming.pass_time(seconds=30)
-    assert teaming.card(row_id)[0] == "⏹️ Create team vision · Withdrawn"
     assert teaming.effects() == TRIALS
 
 

@@ -4,8 +4,10 @@ from functools import partial
 
 import pytest
 
+from bot.config import with_slack_teams
 from bot.errors import UserError
 from bot.quotas.engines.registry import Engines
+from bot.teams.record import teams_of_slack
 from bot.teams.service import TeamRequest, TeamService
 from bot.teams.tables import ChangePhase
 from tests.bot.teams.teaming import VISION, Teaming
@@ -93,3 +95,50 @@ def test_team_left_out_is_not_made_again(teaming: Teaming) -> None:
         "Team vision was created from Slack, and does not fit quartermaster.yaml.",
         "`quartermaster doctor` says why. Change the file, or `/team remove vision`.",
     )
+
+
+def in_both(rig: Teaming, **said: object) -> None:
+    """The file names the team, too."""
+    team_a = rig.policy.teams["team-a"].model_dump()
+    vision = {"namespace": "vision", "queue": "vision", "channels": ["C0NEW"], **said}
+    rig.policy = rig.told(teams={"team-a": team_a, "vision": vision})
+
+
+def test_file_takes_over_when_it_says_so(teaming: Teaming) -> None:
+    teaming.created(channel=VISION, members=("U0ALICE",))
+    in_both(teaming)
+    assert teaming.settings().teams["vision"].channels == (VISION,)
+    in_both(teaming, handed_over=True)
+    team = teaming.settings().teams["vision"]
+    assert (team.channels, team.members.people) == (("C0NEW",), ())
+    with pytest.raises(UserError, match=r"quartermaster\.yaml names vision, too\."):
+        teaming.remove()
+    in_both(teaming, handed_over=False)
+    assert teaming.settings().teams["vision"].members.people == ("U0ALICE",)
+
+
+@pytest.mark.parametrize(
+    ("said", "differs"),
+    [
+        ({"namespace": "vision-2"}, "namespace vision-2, not vision."),
+        ({"queue": "gpus"}, "queue gpus, not vision."),
+        ({"cluster": "lab"}, "cluster lab, not default."),
+    ],
+)
+def test_file_with_another_place_takes_nothing_over(
+    teaming: Teaming, said: dict[str, str], differs: str
+) -> None:
+    teaming.created(channel=VISION)
+    team_a = teaming.policy.teams["team-a"].model_dump()
+    vision = {"namespace": "vision", "queue": "vision", "handed_over": True, **said}
+    clusters = {"default": {"engine": "kueue"}, "lab": {"engine": "kueue"}}
+    teaming.policy = teaming.told(teams={"team-a": team_a, "vision": vision}, clusters=clusters)
+    rows = teaming.do(lambda session: teams_of_slack(session, "T0QM"))
+    settings, problems = with_slack_teams(teaming.policy, rows)
+    assert problems == (
+        f"Team vision, created in Slack, is not handed over: quartermaster.yaml has {differs}",
+    )
+    team = settings.teams["vision"]
+    assert (team.cluster, team.namespace, team.queue, team.channels) == (
+        "default", "vision", "vision", (VISION,),
+    )  # fmt: skip

@@ -44,6 +44,10 @@ class Patches:
         self.rig.look()
         return self._card(self.rig.do(lambda s: self.reads.removal_patch(s, by, team, now)))
 
+    def handover(self, team: str = "vision") -> Card:
+        by, now = self._carol, self._now
+        return self._card(self.rig.do(lambda s: self.reads.handover(s, by, team, now)))
+
     @property
     def _carol(self) -> Any:
         return self.rig.caller(CAROL, APPROVALS)
@@ -218,6 +222,29 @@ def test_quotas_in_a_service_are_no_manifests(teaming: Teaming) -> None:
             "Leave out `--as-patch`, or change the project there.",
         )
     assert audited(teaming, "team-a") == []
+
+
+def test_team_of_slack_moves_into_the_file(teaming: Teaming) -> None:
+    teaming.created(members=("U0ALICE",))
+    card = Patches(teaming).handover()
+    assert [kind for kind, _, _ in named(card)] == [
+        "Namespace", "RoleBinding", "ClusterQueue", "LocalQueue",
+    ]  # fmt: skip
+    assert "quartermaster.dev" not in card.document
+    comment = card.document.partition("# quartermaster.yaml:\n")[2]
+    entry = yaml.safe_load(
+        "".join(line.removeprefix("# ") for line in comment.splitlines(keepends=True))
+    )
+    team_a = teaming.policy.teams["team-a"].model_dump()
+    before = teaming.settings().teams["vision"]
+    teaming.policy = teaming.told(teams={"team-a": team_a, **entry["teams"]})
+    after = teaming.settings().teams["vision"]
+    assert after == before.model_copy(update={"handed_over": True})
+    with pytest.raises(UserError) as caught:
+        Patches(teaming).handover()
+    assert caught.value.message == (
+        "Team vision is set in quartermaster.yaml, so there is nothing to hand over."
+    )
 
 
 def test_unknown_team_has_nothing_to_delete(teaming: Teaming) -> None:

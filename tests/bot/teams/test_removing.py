@@ -243,3 +243,24 @@ def _snapshot(name: str) -> Snapshot:
         namespace="vision", claim_name="weights", claim_uid="u", storage_class="standard",
         driver="csi", capacity_bytes=1, name=name, asked_at=START, since=START,
     )  # fmt: skip
+
+
+def test_secrets_that_go_along_are_counted(teaming: Teaming) -> None:
+    teaming.created()
+    for name in ("huggingface", "registry"):
+        teaming.world.create("secrets", {"metadata": {"name": name}}, "vision")
+    row_id = teaming.remove()
+    teaming.pass_time(seconds=10)
+    assert "Namespace vision will be deleted, with 2 Secrets" in teaming.card(row_id)
+    teaming.decides(row_id)
+    teaming.pass_time(minutes=2)
+    assert "Namespace vision deleted, with 2 Secrets" in teaming.card(row_id)
+
+
+def test_secrets_that_cannot_be_listed_are_said(teaming: Teaming) -> None:
+    teaming.created()
+    teaming.world.app.access.forbidden.add(("list", "secrets"))
+    row_id = teaming.remove()
+    teaming.pass_time(seconds=10)
+    said = "will be deleted, its Secrets are not counted: the bot may not list them"
+    assert f"Namespace vision {said}" in teaming.card(row_id)
