@@ -92,8 +92,10 @@ def decisions_section(
 
 def quota_lines(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
     """A team's quota as bars, one for each GPU type and cluster."""
+    is_in_many = len({each.cluster for each in statuses}) > 1
     for status in statuses:
-        where = f" in {status.cluster}" if len(statuses) > 1 else ""
+        where = " for sessions" if status.is_for_sessions else ""
+        where += f" in {status.cluster}" if is_in_many else ""
         if not status.queue:
             yield plain(f"The GPU quota{where} is not known yet.")
         yield from (_bar(each, where) for each in status.types)

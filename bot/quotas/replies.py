@@ -53,12 +53,12 @@ def requests_card(rows: Sequence[Override]) -> Card:
 
 
 def _clusters(statuses: Sequence[TeamStatus], team: str) -> int:
-    return sum(each.team == team for each in statuses)
+    return len({each.cluster for each in statuses if each.team == team})
 
 
 def _name(status: TeamStatus, in_many: Collection[str]) -> str:
     """The team, with its cluster if it has several."""
-    return f"{status.team} ({status.cluster})" if status.team in in_many else status.team
+    return f"{status.whose} ({status.cluster})" if status.team in in_many else status.whose
 
 
 def _rows(status: TeamStatus, name: str) -> Iterator[tuple[str, ...]]:
@@ -99,7 +99,7 @@ def _footer(statuses: Sequence[TeamStatus]) -> Iterator[Markup]:
     for status in statuses:
         if not status.queue and status.age_seconds < inf:
             yield plain(
-                f"The {status.queue_kind} of {status.team} was not found in {status.cluster}."
+                f"The {status.queue_kind} of {status.whose} was not found in {status.cluster}."
             )
     clusters = {each.cluster: each for each in statuses}
     for cluster, each in clusters.items():

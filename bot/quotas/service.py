@@ -95,6 +95,10 @@ class QuotaService:
                 engine, team = self._engines.of(cluster), settings[name].on(cluster)
                 rows = [row for row in active.get(name, ()) if row.cluster == cluster]
                 found.append(team_status(engine.queues, name, team, rows, engine.trouble()))
+                if team.interactive_queue is not None:
+                    theirs = team.for_sessions
+                    apart = team_status(engine.queues, name, theirs, (), engine.trouble())
+                    found.append(replace(apart, is_for_sessions=True))
         return found
 
     def request(

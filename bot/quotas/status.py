@@ -24,6 +24,7 @@ class TeamStatus:
 
     `trouble` says why the cluster does not answer, if so. `unchangeable` says what the cluster has
     if there are no quotas to change. `service` is what has the quotas, if it is not the cluster.
+    `is_for_sessions` says that it is the team's queue of interactive sessions.
     """
 
     team: str
@@ -38,6 +39,12 @@ class TeamStatus:
     trouble: str = ""
     unchangeable: str = ""
     service: str = ""
+    is_for_sessions: bool = False
+
+    @property
+    def whose(self) -> str:
+        """The team, or the sessions of the team."""
+        return f"{self.team} sessions" if self.is_for_sessions else self.team
 
 
 def team_status(

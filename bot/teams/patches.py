@@ -7,6 +7,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import NAMESPACES, ROLE_BINDINGS
 from bot.config import Settings, Team
 from bot.errors import NotFoundError
+from bot.quotas.engines.definition import queues_of
 from bot.quotas.engines.engine import Queues
 from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.team_objects import ObjectName
@@ -111,7 +112,11 @@ def _named(
     return (
         ObjectName(NAMESPACES, team.namespace),
         *(ObjectName(ROLE_BINDINGS, role, team.namespace) for role in roles),
-        *supported(settings, cluster.name).find(team.namespace, team.queue, queues),
+        *(
+            found
+            for _, queue in queues_of(team)
+            for found in supported(settings, cluster.name).find(team.namespace, queue, queues)
+        ),
     )
 
 

@@ -27,7 +27,12 @@ def queueing_of(run: Run) -> QueueingSpec:
 
 def queue_for(spec: RunSpec, team: Team) -> str:
     """The queue of a run: that of its team, unless its GPU type has its own."""
-    return (spec.placement.queue if spec.placement else "") or team.queue
+    return (spec.placement.queue if spec.placement else "") or team_for(spec, team).queue
+
+
+def team_for(spec: RunSpec, team: Team) -> Team:
+    """The team with the queue for what a run is; its GPU type can still have another."""
+    return team if spec.session_seconds is None else team.for_sessions
 
 
 def demand_of(spec: RunSpec, namespace: str, queue: str) -> Demand:

@@ -133,6 +133,14 @@ def test_limits_on_borrowing_make_a_job_wait(queues: Queues, limit: str) -> None
     queues.runs(own, "less")
 
 
+def test_priority_alone_keeps_no_borrowed_gpus(queues: Queues) -> None:
+    own, other = queues.team("4"), queues.team("4")
+    queues.submit(own, "session", 6, HIGH)
+    queues.runs(own, "session")
+    queues.submit(other, "training", 4)
+    assert queues.why_preempted(own, "session") == "InCohortReclamation"
+
+
 def test_owner_preempts_whoever_borrows_its_quota(queues: Queues) -> None:
     own, other = queues.team("4"), queues.team("8")
     queues.submit(own, "wide", 8)

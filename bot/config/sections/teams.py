@@ -161,6 +161,10 @@ class Team(Section):
     """The Kueue LocalQueue in that namespace, the KAI Queue, or the project of Run:ai;
     `local_queue` is an alias."""
 
+    interactive_queue: Name | None = None
+    """The queue of its interactive sessions on Kueue and KAI, with a quota of its own, so that
+    training cannot preempt them; without it, `queue`."""
+
     service_account: Name | None = None
     """The service account of the team's pods; without it, the namespace's default."""
 
@@ -200,6 +204,13 @@ class Team(Section):
     def on(self, cluster: str) -> Self:
         """A copy of the team that uses this cluster."""
         return self.model_copy(update={"cluster": cluster})
+
+    @property
+    def for_sessions(self) -> Self:
+        """A copy of the team whose queue is that of interactive sessions."""
+        if self.interactive_queue is None:
+            return self
+        return self.model_copy(update={"queue": self.interactive_queue})
 
     @model_validator(mode="after")
     def _first_of_several(self) -> Self:

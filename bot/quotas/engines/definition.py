@@ -1,6 +1,6 @@
 """What a quota engine brings: all that the rest of the bot needs to know of one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,13 @@ class Right(NamedTuple):
     group: str
     plural: str
     part: str = ""
+
+
+def queues_of(team: Team) -> Iterator[tuple[str, str]]:
+    """The queues of a team, each with the key of its setting."""
+    yield "queue", team.queue
+    if team.interactive_queue is not None:
+        yield "interactive_queue", team.interactive_queue
 
 
 def no_team_checks(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:

@@ -76,6 +76,7 @@ def team_at(team: Team, template: Template) -> Team:
     return team.on(template.cluster).model_copy(
         update={
             "queue": template.queue or team.queue,
+            "interactive_queue": None if template.queue else team.interactive_queue,
             "defaults": team.defaults.model_copy(update=usual),
         }
     )

@@ -12,8 +12,10 @@ from bot.quotas import Engine
 from bot.slack.markup import FormatCommand
 from bot.snapshots.run_snapshots import RunSnapshots
 from bot.training.flows.naming import forerunners, named
+from bot.training.kinds.interactive import SESSIONS
 from bot.training.kinds.kind import Site
 from bot.training.kinds.pods.security import security_of
+from bot.training.queueing import team_for
 from bot.training.records.network import filled_up
 from bot.training.spec import RunSpec
 from bot.training.submission.building import (
@@ -52,7 +54,8 @@ class SpecFitting:
         refuse_secrets(asked)
         refuse_clashes(asked)
         engine = self.engines(team.cluster)
-        asked = filled_up(asked, self.settings(), team, engine)
+        there = team.for_sessions if asked.kind == SESSIONS else team
+        asked = filled_up(asked, self.settings(), there, engine)
         refuse_gaps(asked)
         spec = fill_in(asked, team, self.settings().quotas.resource, self._shares(team))
         told = {"preset": asked.preset, "gpu_type": asked.gpu_type, "artifacts": asked.paths}
@@ -73,7 +76,8 @@ class SpecFitting:
         refuse_unfit(spec, caller, team, self.snapshots)
         if engine is not None:
             before = forerunners(session, spec, team)
-            site = dataclasses.replace(self._site(caller, team, engine), forerunners=before)
+            site = self._site(caller, team_for(spec, team), engine)
+            site = dataclasses.replace(site, forerunners=before)
             spec = fitted(spec, site, engine)
         refuse_lost_volumes(session, spec, team)
         return spec, engine

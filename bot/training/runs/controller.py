@@ -228,12 +228,13 @@ class RunController(RowController[_RunRows]):
 
     def _asking(self, run: Run) -> Asking:
         queues = self._engines(run.cluster).queues
-        teams = {
-            name: (team.namespace, team.queue)
-            for name, team in self._context.settings().teams.items()
-            if run.cluster in team.reach
-        }
-        return Asking(queues, teams_by_queue(queues, teams), self._context.format_command)
+        known = self._context.settings().teams.items()
+        there = {name: team for name, team in known if run.cluster in team.reach}
+        teams = teams_by_queue(queues, {k: (t.namespace, t.queue) for k, t in there.items()})
+        sessions = {k: (t.namespace, t.for_sessions.queue) for k, t in there.items()}
+        return Asking(
+            queues, {**teams_by_queue(queues, sessions), **teams}, self._context.format_command
+        )
 
 
 def _responds(cluster: Cluster, run: Run) -> bool:

@@ -18,6 +18,7 @@ from bot.quotas import Engine
 from bot.slack.markup import FormatCommand
 from bot.snapshots.restores.service import data_readiness
 from bot.training.kinds.kind import Site
+from bot.training.queueing import team_for
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
 from bot.training.submission.new_run import AskedRun, UncachedRunError
@@ -69,7 +70,7 @@ def with_data(
     if reader.engine is not None:
         caches = {each.reference: using.storage_of(session, each.cache) for each in data}
         site = Site(
-            reader.team,
+            team_for(spec, reader.team),
             reader.engine.queues.view,
             settings.clusters.get(reader.team.cluster, ClusterSettings()),
             reader.team_name,

@@ -7,25 +7,29 @@ from bot.cluster.resources import KAI_QUEUES
 from bot.cluster.types.kai import Queue, Resources
 from bot.config import Team
 from bot.findings import Finding, Findings
+from bot.quotas.engines.definition import queues_of
 
 
 def check_teams(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
-    """Whether each team's Queue exists, is a leaf and has limits."""
+    """Whether each team's Queues exist, are leaves and have limits."""
     queues = {each.name: each for each in cluster.list(KAI_QUEUES)}
-    parents = {each.spec.parent_queue for each in queues.values()}
     for name, team in teams.items():
-        queue, which = queues.get(team.queue), f"Queue {team.queue}"
-        if queue is None:
-            remedy = f"Create {which}, or set teams.{name}.queue."
-            yield Finding(f"{about} {name}", "failed", f"{which} is missing", remedy)
-        elif queue.name in parents:
-            remedy = f"Set teams.{name}.queue to one of them."
-            yield Finding(f"{about} {name}", "failed", f"{which} has child Queues", remedy)
-        elif queue.spec.parent_queue not in queues:
-            remedy = "Set its parentQueue to an existing Queue."
-            yield Finding(f"{about} {name}", "failed", f"{which} has no parent", remedy)
-        else:
-            yield _limits(queue, f"{about} {name}", which)
+        for key, queue in queues_of(team):
+            yield _check(queues, f"{about} {name}", f"teams.{name}.{key}", queue)
+
+
+def _check(queues: Mapping[str, Queue], about: str, setting: str, name: str) -> Finding:
+    queue, which = queues.get(name), f"Queue {name}"
+    if queue is None:
+        remedy = f"Create {which}, or set {setting}."
+        return Finding(about, "failed", f"{which} is missing", remedy)
+    if any(each.spec.parent_queue == name for each in queues.values()):
+        remedy = f"Set {setting} to one of them."
+        return Finding(about, "failed", f"{which} has child Queues", remedy)
+    if queue.spec.parent_queue not in queues:
+        remedy = "Set its parentQueue to an existing Queue."
+        return Finding(about, "failed", f"{which} has no parent", remedy)
+    return _limits(queue, about, which)
 
 
 def _limits(queue: Queue, about: str, which: str) -> Finding:

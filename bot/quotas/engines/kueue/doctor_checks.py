@@ -6,22 +6,27 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES
 from bot.config import Team
 from bot.findings import Finding, Findings
+from bot.quotas.engines.definition import queues_of
 
 _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 
 
 def check_teams(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
-    """Whether each team's LocalQueue exists."""
+    """Whether each team's LocalQueues exist."""
     for name, team in teams.items():
-        queue = cluster.get(LOCAL_QUEUES, team.queue, team.namespace)
-        place = f"{team.namespace}/{team.queue}"
-        if queue is None:
-            remedy = f"Create LocalQueue {place}, or set teams.{name}.queue."
-            yield Finding(f"{about} {name}", "failed", f"LocalQueue {place} is missing", remedy)
-        else:
-            says = f"LocalQueue {place} points to ClusterQueue {queue.spec.cluster_queue}"
-            yield Finding(f"{about} {name}", "ok", says)
-            yield from _dispatching(queue.spec.cluster_queue, cluster, f"{about} {name}")
+        for key, queue in queues_of(team):
+            yield from _check(cluster, f"{about} {name}", f"teams.{name}.{key}", team, queue)
+
+
+def _check(cluster: Cluster, about: str, setting: str, team: Team, name: str) -> Findings:
+    queue, place = cluster.get(LOCAL_QUEUES, name, team.namespace), f"{team.namespace}/{name}"
+    if queue is None:
+        remedy = f"Create LocalQueue {place}, or set {setting}."
+        yield Finding(about, "failed", f"LocalQueue {place} is missing", remedy)
+    else:
+        says = f"LocalQueue {place} points to ClusterQueue {queue.spec.cluster_queue}"
+        yield Finding(about, "ok", says)
+        yield from _dispatching(queue.spec.cluster_queue, cluster, about)
 
 
 def _dispatching(name: str, cluster: Cluster, about: str) -> Findings:
