@@ -52,6 +52,8 @@ class TeamOptions:
     queue: str | None
     gpu_type: str | None
     cohort: str | None
+    interactive_gpus: int | None
+    interactive_type: str | None
     channel: str | None
     members: tuple[str, ...] | None
     leads: tuple[str, ...] | None
@@ -67,6 +69,7 @@ class TeamOptions:
     into=TeamOptions,
     examples=(
         "create vision --gpus 8 --cohort gpus",
+        "create speech --gpus 4 --interactive-gpus 2",
         "create speech --gpus 4 --as-patch",
     ),
     cluster=CLUSTER,
@@ -77,6 +80,8 @@ class TeamOptions:
 @team.option("--queue", ObjectName(), help="Its queue (default: the team's name)")
 @team.option("--type", "gpu_type", FlavorName(), help="GPU type, if the cluster has several")
 @team.option("--cohort", ObjectName(), help="Cohort, or the parent Queue on KAI")
+@team.option("--interactive-gpus", WholeNumber(1, 1024), help="GPUs for its sessions alone")
+@team.option("--interactive-type", FlavorName(), help="GPU type of these (default: the same)")
 @team.option("--channel", ChannelId(), help="Its channel")
 @team.option("--members", People(), help="People and user groups")
 @team.option("--leads", People(), help="People and user groups who lead it")
@@ -90,6 +95,8 @@ def create(ctx: Context, options: TeamOptions) -> Reply:
         queue=options.queue,
         gpu_type=options.gpu_type,
         above=options.cohort,
+        interactive_gpus=options.interactive_gpus or 0,
+        interactive_type=options.interactive_type,
         cluster=options.cluster,
         channel=options.channel,
         members=options.members or (),

@@ -123,9 +123,10 @@ def _facts(row: TeamChange, named: Named) -> Iterator[tuple[str, Markup]]:
 
 def _quota(row: TeamChange) -> str:
     of = "" if row.gpu_type == "any" else f" of {row.gpu_type}"
-    return f"{row.gpus} GPU{'' if row.gpus == 1 else 's'}{of}" + (
-        f", in {row.above}" if row.above else ""
-    )
+    said = f"{row.gpus} GPU{'' if row.gpus == 1 else 's'}{of}"
+    said += f", in {row.above}" if row.above else ""
+    apart = f"; {row.interactive_gpus} of {row.interactive_type} for sessions alone"
+    return said + (apart if row.interactive_gpus else "")
 
 
 def _objects(row: TeamChange) -> Table | None:

@@ -34,7 +34,8 @@ def states(cluster: Cluster, team: str, objects: Sequence[KeptObject]) -> list[O
 
 def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserved:
     """What would be made for a new team, and whether the API server would accept it."""
-    quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above)
+    quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above,
+                      row.interactive_gpus, row.interactive_type)  # fmt: skip
     try:
         user = cluster.whoami().username
         objects = read(kept(objects_of(settings, cluster, user, row.team, quota)))

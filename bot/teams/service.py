@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from bot.approvals import Approvals
 from bot.audit import Actor, record
 from bot.config import Settings, Team, TeamCreation, with_slack_team, with_slack_teams
-from bot.errors import ConflictError, NotFoundError
+from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.people.access import Access, Caller
 from bot.quotas.engines.registry import Engines
 from bot.quotas.engines.team_objects import TeamQuota
@@ -41,6 +41,8 @@ class TeamRequest:
     queue: str | None = None
     gpu_type: str | None = None
     above: str | None = None
+    interactive_gpus: int = 0
+    interactive_type: str | None = None
     cluster: str | None = None
     channel: str | None = None
     members: tuple[str, ...] = ()
@@ -95,10 +97,12 @@ class TeamService:
         settings = self._now(session)
         self._creation(settings)
         self._refuse_taken(session, settings, asked.team)
+        _refuse_type_alone(asked)
         cluster = _cluster_of(settings, asked.cluster)
         quota = TeamQuota(
             asked.namespace or asked.team, asked.queue or asked.team, asked.gpus,
-            asked.gpu_type or "", asked.above or "",
+            asked.gpu_type or "", asked.above or "", asked.interactive_gpus,
+            asked.interactive_type or "",
         )  # fmt: skip
         quota = supported(settings, cluster).settle(quota, self._engines.of(cluster).queues)
         _refuse_shared(settings, cluster, quota)
@@ -124,6 +128,8 @@ class TeamService:
             gpus=quota.gpus,
             gpu_type=quota.gpu_type,
             above=quota.above,
+            interactive_gpus=quota.interactive_gpus,
+            interactive_type=quota.interactive_type,
             said=plan.said,
             asked_at=now,
             since=now,
@@ -307,6 +313,14 @@ def _cluster_of(settings: Settings, named: str | None) -> str:
     return str(named)
 
 
+def _refuse_type_alone(asked: TeamRequest) -> None:
+    if asked.interactive_type and not asked.interactive_gpus:
+        raise UsageError(
+            "`--interactive-type` is the GPU type of `--interactive-gpus`, which is missing.",
+            "Add for example `--interactive-gpus 2`.",
+        )
+
+
 def _refuse_shared(settings: Settings, cluster: str, quota: TeamQuota) -> None:
     """A namespace of another team would let both read each other's data."""
     for name, team in settings.teams.items():
@@ -322,6 +336,8 @@ def _said(asked: TeamRequest, cluster: str, quota: TeamQuota) -> dict[str, Any]:
     said: dict[str, Any] = {
         "cluster": cluster, "namespace": quota.namespace, "queue": quota.queue
     }  # fmt: skip
+    if quota.interactive_gpus:
+        said["interactive_queue"] = quota.for_sessions.queue
     if asked.channel is not None:
         said["channels"] = [asked.channel]
     for key, ids in (("members", asked.members), ("leads", asked.leads)):

@@ -93,6 +93,8 @@ def _facts(view: TeamView, settings: Settings) -> Iterator[tuple[str, Markup]]:
         words = engine_of(settings, cluster).terms
         yield "Cluster", plain(f"{cluster}, {words.engine}")
     yield "Queue", code(team.queue)
+    if team.interactive_queue is not None:
+        yield "Queue of sessions", code(team.interactive_queue)
     yield "Quota approvers", join(*_people(view.approvers))
     yield (
         "Limits",

@@ -89,6 +89,8 @@ class TeamChange(SQLModel, table=True):
     gpus: int = 0
     gpu_type: str = ""
     above: str = ""
+    interactive_gpus: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    interactive_type: str = Field(default="", sa_column_kwargs={"server_default": ""})
     said: dict[str, Any] = Field(sa_type=JSON)
     asked_at: datetime = Field(sa_type=Moment)
 

@@ -1,7 +1,7 @@
 """The objects that give a team its quota: what every engine says about them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,8 @@ from bot.quotas.engines.quota import QuotaField
 class TeamQuota:
     """The quota of a new team: where, how many GPUs, of which type, and below which queue.
 
-    `above` is the cohort on Kueue, and the parent Queue on KAI; empty for none.
+    `above` is the cohort on Kueue, and the parent Queue on KAI; empty for none. With
+    `interactive_gpus`, of `interactive_type`, its sessions get a queue of their own.
     """
 
     namespace: str
@@ -23,6 +24,16 @@ class TeamQuota:
     gpus: int
     gpu_type: str = ""
     above: str = ""
+    interactive_gpus: int = 0
+    interactive_type: str = ""
+
+    @property
+    def for_sessions(self) -> "TeamQuota":
+        """The quota of its sessions, which is shared with nobody."""
+        return replace(
+            self, queue=f"{self.queue}-sessions", gpus=self.interactive_gpus,
+            gpu_type=self.interactive_type, interactive_gpus=0,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

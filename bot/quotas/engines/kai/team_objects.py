@@ -29,22 +29,36 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
         each.name for each in every if not each.spec.parent_queue and node_pool(each) == pool
     )
     above = one_of(asked.above, tops, "parent Queue", "--cohort")
-    return replace(asked, gpu_type=pool, above=above)
+    found = replace(asked, gpu_type=pool, above=above)
+    if not asked.interactive_gpus:
+        return found
+    of_sessions = one_of(asked.interactive_type or pool, pools, "node pool", "--interactive-type")
+    return replace(found, interactive_type=of_sessions)
 
 
 def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
-    """A Queue that may use more than its quota while others leave GPUs idle."""
+    """A Queue that may use more than its quota while others leave GPUs idle.
+
+    A Queue for sessions may not: what it uses is its quota, so nobody reclaims from it.
+    """
     del units
+    own = _queue(team, limit=-1)
+    if not team.interactive_gpus:
+        return (own,)
+    return (own, _queue(team.for_sessions, limit=team.interactive_gpus))
+
+
+def _queue(team: TeamQuota, *, limit: int) -> TeamObject:
     metadata: Manifest = {"name": team.queue}
     if team.gpu_type != DEFAULT_POOL:
         metadata["labels"] = {NODE_POOL: team.gpu_type}
-    gpu = {"quota": team.gpus, "limit": -1, "overQuotaWeight": max(1, team.gpus)}
+    gpu = {"quota": team.gpus, "limit": limit, "overQuotaWeight": max(1, team.gpus)}
     spec = {
         "parentQueue": team.above,
         "resources": {"cpu": dict(_ANY), "memory": dict(_ANY), "gpu": gpu},
     }
     body = {"metadata": metadata, "spec": spec}
-    return (TeamObject(KAI_QUEUES, team.queue, None, body),)
+    return TeamObject(KAI_QUEUES, team.queue, None, body)
 
 
 def find(namespace: str, queue: str, queues: Queues) -> tuple[ObjectName, ...]:

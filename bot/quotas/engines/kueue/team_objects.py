@@ -23,6 +23,10 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
     """The request with its flavor; a cohort has to exist, so that a mistyped one is found."""
     flavors = sorted(each.name for each in queues.view.all(RESOURCE_FLAVORS))
     found = replace(asked, gpu_type=one_of(asked.gpu_type, flavors, "ResourceFlavor", "--type"))
+    if asked.interactive_gpus:
+        wanted = asked.interactive_type or found.gpu_type
+        of_sessions = one_of(wanted, flavors, "ResourceFlavor", "--interactive-type")
+        found = replace(found, interactive_type=of_sessions)
     if asked.above:
         used = {each.spec.cohort for each in queues.view.all(CLUSTER_QUEUES)} - {""}
         known = used | {each.name for each in queues.view.all(COHORTS)}
@@ -31,10 +35,23 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
 
 
 def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
-    """The ClusterQueue, which admits only the team's namespace, and its LocalQueue."""
+    """The ClusterQueue, which admits only the team's namespace, and its LocalQueue.
+
+    A queue for sessions is in no cohort: it neither borrows nor lends, so nobody reclaims from it.
+    """
+    own = _pair(team, _cluster_queue(team, units))
+    if not team.interactive_gpus:
+        return own
+    sessions = replace(team.for_sessions, above="")
+    body = _cluster_queue(sessions, units)
+    body["spec"]["preemption"] = {"withinClusterQueue": "Never"}
+    return (*own, *_pair(sessions, body))
+
+
+def _pair(team: TeamQuota, queue: Manifest) -> tuple[TeamObject, ...]:
     spec = {"clusterQueue": team.queue}
     return (
-        TeamObject(CLUSTER_QUEUES, team.queue, None, _cluster_queue(team, units)),
+        TeamObject(CLUSTER_QUEUES, team.queue, None, queue),
         TeamObject(
             LOCAL_QUEUES, team.queue, team.namespace,
             {"metadata": {"name": team.queue}, "spec": spec},

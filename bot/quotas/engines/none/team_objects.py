@@ -22,6 +22,7 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
     """The request; namespaces have neither GPU types nor a queue above."""
     del queues
     said = "--type" if asked.gpu_type not in {"", ANY} else "--cohort" if asked.above else ""
+    said = "--interactive-gpus" if asked.interactive_gpus else said
     if said:
         raise UsageError(
             f"`{said}` has no meaning in a cluster without a quota engine.",

@@ -1,0 +1,98 @@
+"""Teams that are created with GPUs for their sessions alone."""
+
+from typing import Any
+
+import pytest
+
+from bot.errors import UserError
+from bot.teams.tables import ChangePhase
+from tests.bot.teams.teaming import OnKai, OnNone, Teaming
+
+
+def test_queue_of_sessions_on_kueue_shares_nothing(teaming: Teaming) -> None:
+    row_id = teaming.created(gpus=8, above="gpus", interactive_gpus=2)
+    assert teaming.row(row_id).phase == ChangePhase.DONE
+    assert "Quota 8 GPUs of h100, in gpus; 2 of h100 for sessions alone" in teaming.card(row_id)
+    assert teaming.found("clusterqueues")["spec"]["cohortName"] == "gpus"
+    spec = teaming.found("clusterqueues", "vision-sessions")["spec"]
+    assert "cohortName" not in spec
+    assert spec["preemption"]["withinClusterQueue"] == "Never"
+    (flavor,) = spec["resourceGroups"][0]["flavors"]
+    assert {each["name"]: each["nominalQuota"] for each in flavor["resources"]} == {
+        "cpu": "9000", "memory": "36000Gi", "nvidia.com/gpu": "2",
+    }  # fmt: skip
+    local = teaming.found("localqueues", "vision-sessions", "vision")
+    assert local["spec"]["clusterQueue"] == "vision-sessions"
+    team = teaming.settings().teams["vision"]
+    assert (team.queue, team.interactive_queue) == ("vision", "vision-sessions")
+
+
+def test_sessions_can_have_nodes_of_their_own(teaming: Teaming) -> None:
+    flavor = {"metadata": {"name": "h100-sessions"}, "spec": {"nodeLabels": {"use": "sessions"}}}
+    teaming.world.create("resourceflavors", flavor)
+    teaming.created(gpu_type="h100", interactive_gpus=2, interactive_type="h100-sessions")
+    flavors = {
+        name: teaming.found("clusterqueues", name)["spec"]["resourceGroups"][0]["flavors"][0][
+            "name"
+        ]
+        for name in ("vision", "vision-sessions")
+    }
+    assert flavors == {"vision": "h100", "vision-sessions": "h100-sessions"}
+
+
+def test_queue_of_sessions_on_kai_has_a_limit(on_kai: OnKai) -> None:
+    row_id = on_kai.created(gpus=6, interactive_gpus=2)
+    assert on_kai.row(row_id).phase == ChangePhase.DONE
+    queue = on_kai.found("queues", "vision-sessions")
+    assert queue["spec"]["parentQueue"] == "research"
+    assert queue["spec"]["resources"]["gpu"] == {"quota": 2, "limit": 2, "overQuotaWeight": 2}
+    assert on_kai.found("queues")["spec"]["resources"]["gpu"]["limit"] == -1
+
+
+def test_removal_deletes_both_queues(teaming: Teaming) -> None:
+    teaming.created(interactive_gpus=2)
+    row_id = teaming.remove()
+    teaming.pass_time(seconds=10)
+    teaming.decides(row_id)
+    teaming.pass_time(minutes=3)
+    assert teaming.row(row_id).phase == ChangePhase.DONE
+    assert not {"vision", "vision-sessions"} & set(teaming.names("clusterqueues"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "hint"),
+    [
+        (
+            {"interactive_gpus": 0, "interactive_type": "h100"},
+            "`--interactive-type` is the GPU type of `--interactive-gpus`, which is missing.",
+            "Add for example `--interactive-gpus 2`.",
+        ),
+        (
+            {"interactive_type": "a100"},
+            "There is no ResourceFlavor a100 in this cluster.",
+            "There is: h100.",
+        ),
+        (
+            {"queue": "q" * 60},
+            (
+                "Team vision does not fit the settings: interactive_queue: Value error, it must be"
+                " a name of lower-case letters, digits and hyphens, at most 63 characters."
+            ),
+            "Change that, for example the channel or the namespace.",
+        ),
+    ],
+)
+def test_sessions_that_cannot_be_apart_are_refused(
+    teaming: Teaming, asked: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        teaming.create(**({"interactive_gpus": 2} | asked))
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_namespaces_alone_keep_nothing_apart(on_none: OnNone) -> None:
+    with pytest.raises(UserError) as caught:
+        on_none.create(gpus=4, interactive_gpus=2)
+    assert caught.value.message == (
+        "`--interactive-gpus` has no meaning in a cluster without a quota engine."
+    )
