@@ -1,4 +1,4 @@
-"""What the bot runs in Jobs: survey, fill, verify, finish, push and receive of datasets."""
+"""What the bot runs in Jobs: work on datasets, and copies of PVCs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -174,3 +174,22 @@ def receive(**options: Any) -> None:
     from bot.datasets.worker.command import run_receive
 
     run_receive(options)
+
+
+@main.command(epilog=examples("copy --source /source --target /target"))
+@click.option(
+    "--source", required=True, type=click.Path(path_type=Path), help="The volume to copy."
+)
+@click.option("--target", required=True, type=click.Path(path_type=Path), help="The new volume.")
+@click.option("--live", is_flag=True, help="Accept that files change while they are copied.")
+@click.option("--workers", default="auto", show_default=True, help="Files copied in parallel.")
+def copy(**options: Any) -> None:
+    """Copy all of a volume to another one, and compare it; run by the bot in a Job.
+
+    Owners, modes, times, links, holes and extended attributes are kept. When restarted, it copies
+    what is missing. Progress goes to standard output, one JSON object per line. Exits 65 when a
+    retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.tree_copy.command import run_copy
+
+    run_copy(options)

@@ -78,7 +78,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def run_fill(options: Mapping[str, Any]) -> None:
@@ -111,7 +111,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def _order(stores: Stores, asked: FillOptions) -> Order:
@@ -132,7 +132,8 @@ def run_verify(options: Mapping[str, Any]) -> None:
 
     def work() -> None:
         left = dict(options)
-        root, digest, count = left.pop("target"), left.pop("digest"), _workers(left.pop("workers"))
+        root, digest = left.pop("target"), left.pop("digest")
+        count = worker_count(left.pop("workers"))
         stores = Stores(**left)
         source, client = _source(stores)
         verifier = Verifier(client, source.prefix)
@@ -154,7 +155,7 @@ def run_verify(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def run_finish(options: Mapping[str, Any]) -> None:
@@ -175,7 +176,7 @@ def run_finish(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def run_push(options: Mapping[str, Any]) -> None:
@@ -186,7 +187,7 @@ def run_push(options: Mapping[str, Any]) -> None:
         where = read_settings(options["target_store"], "--target-store")
         target = read_address(options["target"], where, "--target")
         patience = options["patience_seconds"]
-        count = _workers(options["workers"])
+        count = worker_count(options["workers"])
         client = connected(where, target.bucket, patience)
         order = pushing.Order(
             Tree(options["source"]), target, count, patience, options["overwrite"]
@@ -212,7 +213,7 @@ def run_push(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def run_receive(options: Mapping[str, Any]) -> None:
@@ -254,7 +255,7 @@ def run_receive(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def _read(options: Mapping[str, Any]) -> tuple[Stores, FillOptions]:
@@ -263,12 +264,12 @@ def _read(options: Mapping[str, Any]) -> tuple[Stores, FillOptions]:
     owner = Ownership(
         left.pop("uid"), left.pop("gid"), _number(left.pop("umask"), 8, "--umask", "0022")
     )
-    count = _workers(left.pop("workers"))
+    count = worker_count(left.pop("workers"))
     stores = Stores(**{name: options[name] for name in of_stores})
     return stores, FillOptions(ownership=owner, workers=count, **left)
 
 
-def _workers(text: str) -> int:
+def worker_count(text: str) -> int:
     """The number of workers; auto depends on the available CPUs."""
     if text == "auto":
         return workers()
@@ -297,7 +298,8 @@ def _shelf(stores: Stores) -> Shelf:
     return Shelf(connected(where, place.bucket, stores.patience_seconds), place.prefix)
 
 
-def _to_the_end(work: Callable[[], None]) -> None:
+def to_the_end(work: Callable[[], None]) -> None:
+    """Does the work of a Job; on failure reports it, and exits with 65 or 75."""
     # PID 1 of a container ignores SIGTERM without a handler. The work may be killed at any time.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(WORTH_REPEATING))
     try:

@@ -1,0 +1,52 @@
+"""Opens the folders of a tree one part at a time, so that no symbolic link can lead outside it."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bot.datasets.worker.failures import wrong_input
+
+Folders = tuple[str, ...]
+"""The path of a folder below the root, in parts."""
+
+# Folders of snapshots of ONTAP and Azure NetApp Files, and the folder that mkfs creates.
+_SNAPSHOTS, _MADE_BY_MKFS = ".snapshot", "lost+found"
+_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Root:
+    """A mounted volume; WorkError if it is not a folder."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir() or path.is_symlink():
+            raise wrong_input(f"{path} is not a folder.", "Mount the volume there.")
+        self.path: Final = path
+
+    @contextlib.contextmanager
+    def opened(self, folders: Folders) -> Iterator[int]:
+        """A descriptor of a folder; OSError if a part of the path is not a folder."""
+        with contextlib.ExitStack() as stack:
+            descriptor = os.open(self.path, _FLAGS)
+            stack.callback(os.close, descriptor)
+            for name in folders:
+                descriptor = os.open(name, _FLAGS, dir_fd=descriptor)
+                stack.callback(os.close, descriptor)
+            yield descriptor
+
+    def make(self, folders: Folders) -> None:
+        """Creates a folder whose parent exists; one that is there is kept."""
+        *parents, name = folders
+        with self.opened(tuple(parents)) as parent, contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=parent)
+
+    def names(self, folders: Folders) -> dict[str, os.stat_result]:
+        """What is in a folder by name, sorted, without what belongs to the storage itself."""
+        with self.opened(folders) as descriptor, os.scandir(descriptor) as entries:
+            found = {
+                each.name: each.stat(follow_symlinks=False)
+                for each in entries
+                if each.name != _SNAPSHOTS and (folders or each.name != _MADE_BY_MKFS)
+            }
+        return dict(sorted(found.items()))
