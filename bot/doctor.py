@@ -28,6 +28,7 @@ from bot.slack.client import Identity, SlackClient
 from bot.slack.grammar.manifest import SCOPES
 from bot.slack.web_api import WebApi
 from bot.snapshots import checking as snapshots
+from bot.snapshots.copies import checking as copies
 from bot.teams.checking import check_rights, settings_with_teams
 from bot.training import checking as training
 from bot.training.kinds.kind import RootType
@@ -271,6 +272,7 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield from engine.check_service(teams, cluster, at, about)
     yield from template_findings(settings, engine, cluster, about)
     yield from snapshots.checks(settings, cluster)
+    yield from copies.checks(settings, cluster)
     yield from volumes.records(settings, cluster)
 
 

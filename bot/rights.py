@@ -34,6 +34,7 @@ class Right(StrEnum):
     DATASET_CLEAN = "dataset.clean"
     PVC_READ = "pvc.read"
     PVC_RESIZE = "pvc.resize"
+    PVC_COPY = "pvc.copy"
     PVC_DELETE = "pvc.delete"
     ANF_READ = "anf.read"
     ANF_POOLS = "anf.pools"
@@ -113,6 +114,7 @@ RULES: Mapping[Right, Rule] = {
     Right.DATASET_CLEAN: Rule(frozenset({Role.ADMIN}), _READING),
     Right.PVC_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.PVC_RESIZE: Rule(_HEADS, _TEAM_OR_DIRECT),
+    Right.PVC_COPY: Rule(_HEADS, _TEAM_OR_DIRECT),
     Right.PVC_DELETE: Rule(_HEADS, _TEAM_OR_DIRECT),
     Right.ANF_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     # Pools are shared: their contents and costs are shown only to those responsible for them.

@@ -11,6 +11,8 @@ from bot.quotas.tables import OVERRIDE
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import Command, of_no_team
 from bot.slack.markup import Markup, join, person, plain, when
+from bot.snapshots.copies.card import waiting as copies_waiting
+from bot.snapshots.copies.tables import COPY
 from bot.snapshots.resizes.card import waiting as resizes_waiting
 from bot.snapshots.resizes.tables import RESIZE
 from bot.snapshots.reverts.replies import waiting as reverts_waiting
@@ -20,7 +22,7 @@ from bot.teams.tables import CHANGE as TEAM_CHANGE
 from bot.volumes.changes.notices import waiting as changes_waiting
 from bot.volumes.changes.tables import CHANGE
 
-_TOLD = {OVERRIDE, REVERT, RESIZE, CHANGE, TEAM_CHANGE}
+_TOLD = {OVERRIDE, REVERT, RESIZE, COPY, CHANGE, TEAM_CHANGE}
 approval = Command("approval", "Pending requests for approval")
 
 
@@ -32,6 +34,7 @@ def waiting(ctx: Context) -> Reply:
     others = (
         *reverts_waiting(ctx.snapshots.reverts.undecided(ctx.session)),
         *resizes_waiting(ctx.snapshots.resizes.undecided(ctx.session)),
+        *copies_waiting(ctx.snapshots.copies.undecided(ctx.session)),
         *changes_waiting(ctx.volumes.changes.undecided(ctx.session)),
         *teams_waiting(ctx.services.teams.service.undecided(ctx.session)),
         *_otherwise(ctx.approvals.waiting(ctx.session)),

@@ -1,6 +1,6 @@
-"""/pvc: a team's PVCs, what mounts them, their snapshots and their cost; resize, delete."""
+"""/pvc: a team's PVCs, what mounts them, their snapshots and cost; resize, copy, delete."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bot.commands.context import Context
 from bot.people.access import Right
@@ -10,6 +10,8 @@ from bot.slack.grammar.declarations import CLUSTER, TEAM, Command
 from bot.slack.markup import code, join, plain
 from bot.snapshots.claims.card import claim_card, claims_card
 from bot.snapshots.claims.found import ClaimRun, ClaimSummary, TeamClaims
+from bot.snapshots.copies import card as copies
+from bot.snapshots.copies import plan as copying
 from bot.snapshots.deletions import card as deleting
 from bot.snapshots.deletions import service as deletions
 from bot.snapshots.deletions.unused import ASK, LastRun, UnusedClaims, unused_card
@@ -17,9 +19,12 @@ from bot.snapshots.resizes.card import GO, WITHDRAW, question
 from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
 from bot.training.records.mounting import last_mounting, runs_mounting
 from bot.volumes.records import ClaimPlace
-from handlers.snapshot.snapshots import ClaimName
+from handlers.dataset.caches import ClassName
+from handlers.snapshot.snapshots import ClaimName, NewClaimName, VolumeSize
 
-pvc = Command("pvc", "PVCs: what mounts them, their snapshots and cost; resize and delete them")
+pvc = Command(
+    "pvc", "PVCs: what mounts them, their snapshots and cost; resize, copy and delete them"
+)
 
 
 @pvc.verb(
@@ -153,6 +158,81 @@ def click_withdraw_resize(ctx: Context, row_id: str) -> Reply:
     row = ctx.snapshots.resizes.get(ctx.session, row_id)
     ctx.snapshots.resizes.withdraw(ctx.session, ctx.caller, row, ctx.now)
     return Reply((plain("Withdrawn. Nothing was changed."),))
+
+
+@dataclass(frozen=True)
+class Copying:
+    """The options of `/pvc copy`."""
+
+    claim: str
+    name: str | None = None
+    storage_class: str | None = None
+    size_bytes: int | None = None
+    is_snapshot: bool = False
+    is_live: bool = False
+    cluster: str | None = None
+
+
+@pvc.verb(
+    "copy",
+    "Copy a PVC to a new one that many pods can mount (RWX); shows the cost first",
+    right=Right.PVC_COPY,
+    mutates=True,
+    repeats=True,
+    examples=("copy data --as data-shared --class nfs-rwx --size 200Gi", "copy data --snapshot"),
+    team=TEAM,
+    cluster=CLUSTER,
+    into=Copying,
+)
+@pvc.argument("claim", ClaimName(), help="PVC of the team")
+@pvc.option("--as", "name", NewClaimName(), help="Name of the new PVC (default: PVC-rwx)")
+@pvc.option("--class", "storage_class", ClassName(), help="Its storage class")
+@pvc.option("--size", "size_bytes", VolumeSize(), help="Its size (default: that of PVC)")
+@pvc.option("--snapshot", "is_snapshot", flag=True, help="Copy a snapshot of a PVC in use")
+@pvc.option("--live", "is_live", flag=True, help="Copy a PVC while pods change its files")
+def copy(ctx: Context, asked: Copying) -> Reply:
+    """Answers with what it does and costs, and a button."""
+    name, team = ctx.team(asked.cluster)
+    found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
+    request = copying.CopyRequest(
+        team=name,
+        cluster=found.cluster,
+        claim=asked.claim,
+        uid=found.claim.uid,
+        target=asked.name or copying.usual_name(asked.claim),
+        storage_class=asked.storage_class,
+        size_bytes=asked.size_bytes or 0,
+        reads=copying.source_of(is_live=asked.is_live, is_snapshot=asked.is_snapshot),
+    )
+    plan = ctx.snapshots.copies.plan(ctx.session, request, found)
+    return copies.question(request, plan, ctx.format_command)
+
+
+def _of_asked_copy(_ctx: Context, value: str) -> str:
+    return copying.read(value).team
+
+
+@pvc.button(copies.GO, right=Right.PVC_COPY, team=_of_asked_copy, once=True)
+def click_copy(ctx: Context, value: str) -> Reply:
+    """Begins the copy; its card in the channel shows the progress."""
+    asked = copying.read(value)
+    name, team = ctx.team(asked.cluster)
+    found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)
+    ctx.snapshots.copies.begin(ctx.session, ctx.caller, asked, found, ctx.now)
+    return Reply((plain("Requested. Its card in this channel shows the progress."),))
+
+
+def _of_copy(ctx: Context, row_id: str) -> str:
+    return ctx.snapshots.copies.get(ctx.session, row_id).team
+
+
+@pvc.button(copies.STOP, right=Right.PVC_COPY, team=_of_copy)
+def click_stop_copy(ctx: Context, row_id: str) -> Reply:
+    """Stops a copy, or withdraws its request."""
+    row = ctx.snapshots.copies.get(ctx.session, row_id)
+    ctx.snapshots.copies.stop(ctx.session, ctx.caller, row, ctx.now)
+    said = "Withdrawn. Nothing was changed." if row.is_cleared else "Stopping. Its card shows it."
+    return Reply((plain(said),))
 
 
 @pvc.verb(

@@ -8,6 +8,7 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import CACHE, Cache
 from bot.datasets.tables import PUSH, VERSION, Push, Version
 from bot.slack.grammar.parameters import RunReference
+from bot.snapshots.copies.tables import COPY, Copy
 from bot.snapshots.deletions.tables import DELETION, Deletion
 from bot.snapshots.resizes.tables import RESIZE, Resize
 from bot.snapshots.tables import (
@@ -104,6 +105,7 @@ OBJECTS: Mapping[str, FindObject] = {
     SNAPSHOT: _by_id(Snapshot, _snapshot),
     RESTORE: _by_id(Restore, _claim("snapshot")),
     RESIZE: _by_id(Resize, _claim("pvc")),
+    COPY: _by_id(Copy, _claim("pvc")),
     DELETION: _by_id(Deletion, _claim("pvc")),
     REVERT: _by_id(Revert, _claim("snapshot")),
     SCHEDULE: _by_id(SnapshotSchedule, _claim("snapshot")),

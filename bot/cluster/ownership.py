@@ -9,7 +9,7 @@ from bot.cluster.types.claims import PersistentVolume, PersistentVolumeClaim
 from bot.cluster.view import View
 from bot.masking import without_mentions
 
-_OF_TEAMS = (labels.RUN, labels.RESTORE)
+_OF_TEAMS = (labels.RUN, labels.RESTORE, labels.PVC_COPY)
 _OF_CACHES = (labels.DATASET_CACHE, labels.DATASET_SHARE)
 _NFS_DRIVER = "nfs.csi.k8s.io"
 _DATASET = labels.PREFIX + "dataset"
@@ -32,8 +32,8 @@ def is_managed(marks: Mapping[str, str]) -> bool:
 def foreign_claim(claim: PersistentVolumeClaim, team: str) -> Foreign | None:
     """Why a PVC does not belong to the team by its own labels, None if it does.
 
-    What was made for the team's runs and from its snapshots is the team's, and so is what has none
-    of our labels.
+    What was made for the team's runs, from its snapshots and from its PVCs is the team's, and so is
+    what has none of our labels.
     """
     if not is_managed(claim.labels):
         return None

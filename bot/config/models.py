@@ -129,7 +129,8 @@ class Approvals(Section):
     """A PVC reverted in place to a snapshot: `/snapshot restore --in-place`."""
 
     pvc_change: Policy = Policy()
-    """A PVC that grows, if it costs more than `pvcs.approve_above`: `/pvc resize`."""
+    """A PVC that grows or is copied, if it costs more than `pvcs.approve_above`: `/pvc resize`,
+    `/pvc copy`."""
 
     team_change: Policy = Policy()
     """A team that is created or removed: `/team create`, `/team remove`."""

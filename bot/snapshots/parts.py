@@ -10,6 +10,9 @@ from bot.reconcile.controller import Controller
 from bot.reconcile.wakeups import WatchHandler
 from bot.slack.messages import Renderer
 from bot.snapshots.claims.reads import ClaimReads
+from bot.snapshots.copies.card import CopyRenderer
+from bot.snapshots.copies.controller import CopyController, copy_changes
+from bot.snapshots.copies.service import CopyService
 from bot.snapshots.deletions.card import DeletionRenderer
 from bot.snapshots.deletions.controller import DeletionController
 from bot.snapshots.deletions.needing import RunsNeeding
@@ -47,6 +50,7 @@ class SnapshotsArea(Area):
         self.reverts = RevertService(settings, on.access, on.approvals, clusters, format_command)
         self.claims = ClaimReads(settings, clusters, anf)
         self.resizes = ResizeService(settings, on.approvals, clusters)
+        self.copies = CopyService(settings, on.approvals, clusters, format_command)
         self.deletions = DeletionService(clusters, self.snapshots, runs)
         self.of_runs = RunSnapshots(settings, clusters, on.access)
 
@@ -60,6 +64,7 @@ class SnapshotsArea(Area):
             RevertController(context, deciding),
             ResizeController(context, deciding),
             DeletionController(context, self._runs),
+            CopyController(context, deciding),
         )
 
     @override
@@ -72,8 +77,9 @@ class SnapshotsArea(Area):
             RevertRenderer(clock, self.on.settings, self.on.approvals),
             ResizeRenderer(self.on.settings, self.on.approvals),
             DeletionRenderer(),
+            CopyRenderer(clock, self.on.settings, self.on.approvals, self.on.format_command),
         )
 
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:
-        return [make(self.on.clusters) for make in CHANGES]
+        return [make(self.on.clusters) for make in (*CHANGES, copy_changes)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
+from bot.snapshots.copies.tables import Copy
 from bot.snapshots.deletions.tables import Deletion
 from bot.snapshots.resizes.tables import Resize
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotSchedule
@@ -15,6 +16,7 @@ _TABLES: tuple[tuple[str, Any, Any], ...] = (
     ("revert", Revert.team, Revert.ended_at),
     ("snapshot schedule", SnapshotSchedule.team, SnapshotSchedule.ended_at),
     ("PVC resize", Resize.team, Resize.ended_at),
+    ("PVC copy", Copy.team, Copy.ended_at),
     ("PVC deletion", Deletion.team, Deletion.ended_at),
 )
 

@@ -66,5 +66,5 @@ def _named(what: str, found: Sequence[ClusterObject]) -> Iterator[str]:
 
 def _counted(what: str, count: int) -> str:
     plural = {"cache": "caches", "push": "pushes", "wait for GPUs": "waits for GPUs",
-              "request for a run": "requests for runs"}  # fmt: skip
+              "request for a run": "requests for runs", "PVC copy": "PVC copies"}  # fmt: skip
     return f"It has {count} {what if count == 1 else plural.get(what, what + 's')}."

@@ -1,11 +1,12 @@
-"""A team looks at its PVCs: who mounts them, their cost; one grows, and one is deleted."""
+"""A team looks at its PVCs: who mounts them, their cost; one grows, is copied, is deleted."""
 
 import sys
 
 from playground.arm.estate import GIB, Estate
 from playground.arm.trident import Wanted, provision, storage_class
+from playground.bucket import WORKER_IMAGE
 from playground.cluster.cluster import Cluster
-from playground.cluster.story import snapshot_class
+from playground.cluster.story import claim, snapshot_class
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
 from playground.story.person import Person
@@ -24,6 +25,9 @@ def _arrange(cluster: Cluster, _workspace: Workspace) -> None:
     cluster.programs.images[WRITER] = (sys.executable, "-c", _WRITE, "/data")
     cluster.install("snapshots")
     cluster.create("volumesnapshotclasses", snapshot_class())
+    body = claim("scratch", "100Gi")
+    body["spec"]["accessModes"] = ["ReadWriteOnce"]
+    cluster.create("persistentvolumeclaims", body, "team-a")
 
 
 def _arranged(cluster: Cluster, estate: Estate) -> None:
@@ -32,13 +36,18 @@ def _arranged(cluster: Cluster, estate: Estate) -> None:
     provision(cluster, estate, premium, Wanted("team-a", "lane-data", 1024)).used = 230 * GIB
 
 
-SETUP = Setup(arrange=_arrange, azure=_arranged)
+SETUP = Setup(
+    arrange=_arrange,
+    azure=_arranged,
+    settings={"pvcs": {"copies": {"image": WORKER_IMAGE}}},
+)
 
 
 async def play(story: Story) -> None:
     """Listed, written to, kept, restored, and each shown with where it is from."""
     story.allowed_writes |= {"create persistentvolumeclaims", "create volumesnapshots"}
     story.allowed_writes |= {f"{each} persistentvolumeclaims" for each in ("patch", "delete")}
+    story.allowed_writes |= {"create jobs", "delete jobs"}
     alice, bob = story.person("Alice"), story.person("Bob")
     await _is_listed(alice)
     run = await submits(story, alice, "#team-a", "labels", f"--image {WRITER} --pvc imagenet:/data")
@@ -60,6 +69,7 @@ async def play(story: Story) -> None:
     await bob.types("#team-b", "/pvc show monday")
     await bob.is_told("There is no PVC monday in namespace team-b.")
     await _grows(story, alice)
+    await _is_copied(story, alice, story.person("Erin"))
 
 
 async def _is_listed(alice: Person) -> None:
@@ -123,6 +133,32 @@ async def _is_deleted(story: Story, alice: Person, erin: Person) -> None:
     await erin.is_mentioned("#team-a", "PVC monday is deleted.", thread=card)
     await alice.types("#team-a", "/pvc show monday")
     await alice.is_told("There is no PVC monday in namespace team-a.")
+
+
+async def _is_copied(story: Story, alice: Person, erin: Person) -> None:
+    """A PVC for one node becomes one that runs on many nodes mount."""
+    folder = story.world.cluster.programs.volume("team-a", "scratch")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "labels.csv").write_text("labels", encoding="utf-8")
+    await erin.types("#team-a", "/pvc copy imagenet")
+    await erin.is_told("Many pods can already mount PVC imagenet")
+    await erin.types("#team-a", "/pvc copy scratch --class standard")
+    await erin.is_told("It is not known whether many pods can mount volumes of storage class")
+    await _asks(story, erin, "copy scratch --as shared", "Copy scratch to shared?", "Copy it")
+    card = await story.card("#team-a", "Copy PVC scratch to shared")
+    await card.shows("Copied", "1, 6 bytes")
+    await erin.is_mentioned("#team-a", "shared is ready, and many pods can mount it", thread=card)
+    await alice.types("#team-a", "/pvc show shared")
+    await alice.is_told("PVC shared · Bound", "ReadWriteMany")
+    for name in ("scratch", "shared"):
+        if _content(story, name) != "labels":
+            story.fail(f"{name} holds {_content(story, name)}")
+
+
+def _content(story: Story, name: str) -> str:
+    folder = story.world.cluster.programs.volume("team-a", name)
+    path = folder / "labels.csv"
+    return path.read_text(encoding="utf-8") if path.exists() else "nothing"
 
 
 async def _asks(story: Story, erin: Person, words: str, title: str, button: str) -> None:

@@ -33,7 +33,7 @@ READERS = {CAROL, ERIN}
 ANYBODYS = {"deliveries", "people"}
 # Whose rows only whoever asked for them, a lead of theirs or an admin may change.
 OWNED = {"runs", "run_requests", "sweeps", "overrides", "restores", "reverts", "dataset_pushes"}
-OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions"}
+OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions", "pvc_copies"}
 OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
              "anf_moved_volumes", "anf_pools", "installation", "channels",
              "group_members", "slack_teams", "team_changes"}  # fmt: skip

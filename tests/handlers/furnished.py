@@ -36,6 +36,7 @@ from tests.bot.cluster.api.api_server import eventually
 from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, add_version
 from tests.handlers import anf_client
 from tests.handlers.command_client import ALICE, DATASETS, ERIN, TEAM_A, CommandClient, opened
+from tests.handlers.furnished_pvcs import disk, of_copies, of_pvcs
 from tests.handlers.gpu_past import held
 from tests.playground.cluster.served import Served
 
@@ -105,6 +106,7 @@ def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
     cluster.install("snapshots", "trident")
     cluster.create("volumesnapshotclasses", snapshot_class())
     cluster.create("volumesnapshotclasses", snapshot_class("anf", DRIVER, seconds=0))
+    cluster.create("persistentvolumeclaims", disk(), "team-a")
     with served(Arm()) as arm, pytest.MonkeyPatch.context() as patch:
         for key, value in arm.identity.items():
             patch.setenv(key, value)
@@ -143,16 +145,8 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         said = client.says(ALICE, TEAM_A, text)
         assert said.startswith(_TAKEN), (text, said)
     made = do(_rows) | do(_of_sweeps) | do(_of_teams)
-    own = {"gpu.mine": str(series), "pvc.delete": _spare(client)}
-    own["pvc.delete-ask"] = own["pvc.delete"]
-    return do(_values) | made | _OF_NO_TEAM | own
-
-
-def _spare(client: CommandClient) -> str:
-    """What the button says that deletes a PVC which nothing needs."""
-    found = client.application.clusters["default"].view.get(PVCS, "team-a-data", "team-a")
-    assert found is not None
-    return json.dumps({"t": "team-a", "c": "default", "p": "team-a-data", "u": found.uid})
+    own = {"gpu.mine": str(series), **of_pvcs(client.application)}
+    return do(_values) | made | do(of_copies) | _OF_NO_TEAM | own
 
 
 _SAID = (

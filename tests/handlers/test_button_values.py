@@ -35,6 +35,7 @@ def test_counts_nobody_can_read_are_refused(everything: Furnished, nodes: str) -
         ("dataset.cache", "k"),
         ("anf.grow", "s"),
         ("pvc.resize", "s"),
+        ("pvc.copy", "s"),
         ("anf.go", "g"),
     ],
 )

@@ -36,6 +36,7 @@ WITHOUT_EFFECT = {
     "/anf grow lane-data 2Ti",
     "/anf repair lane-data",
     "/pvc resize imagenet 2Ti",
+    "/pvc copy scratch --as shared --class azurenetappfiles",
     "/pvc delete team-a-data",
     "/team remove vision",
     "[dataset.page]",
@@ -162,7 +163,11 @@ def test_questions_after_their_effect_stay_answered(everything: Furnished) -> No
 
 
 @pytest.mark.parametrize(
-    "action", ["dataset.push", "dataset.cache", "anf.grow", "anf.go", "pvc.resize", "pvc.delete"]
+    "action",
+    [
+        *("dataset.push", "dataset.cache", "anf.grow", "anf.go"),
+        *("pvc.resize", "pvc.copy", "pvc.delete"),
+    ],
 )
 def test_questions_of_yesterday_are_out_of_date(everything: Furnished, action: str) -> None:
     everything.put_back()

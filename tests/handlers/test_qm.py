@@ -45,8 +45,8 @@ def test_members_learn_their_rights_and_what_is_missing(client: CommandClient) -
         f"You may {MEMBER}",
         (
             "Requires lead or admin `run` submit_costly, stop_any; `quota` revoke_any; `dataset`"
-            " remove_any, unpin_any; `pvc` resize, delete; `anf` change; `snapshot` delete_any;"
-            " `gpu` digest_post; `audit` read"
+            " remove_any, unpin_any; `pvc` resize, copy, delete; `anf` change;"
+            " `snapshot` delete_any; `gpu` digest_post; `audit` read"
         ),
         (
             "Requires admin `quota` set; `team` change; `dataset` clean; `anf` repair;"

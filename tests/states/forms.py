@@ -46,7 +46,7 @@ def refused(name: str, text: str, fields: Mapping[str, str]) -> State:
     return State(name, show, kind="form")
 
 
-_OF_LEADS = {"resize", "delete"}
+_OF_LEADS = {"resize", "copy", "delete"}
 
 
 def person_of(command: str, verb: str) -> str:

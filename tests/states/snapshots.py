@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.approvals.tables import ApprovalPhase, Verdict
+from bot.snapshots.copies.tables import Copy, CopyPhase, CopySource
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import (
@@ -98,6 +99,7 @@ def states() -> Iterator[State]:
     yield from _schedules()
     yield from _reverts()
     yield from _resizes()
+    yield from _copies()
     yield from _deletions()
 
 
@@ -255,3 +257,63 @@ def _deletions() -> Iterator[State]:
     yield card("deletion-failed", deletion(phase=phase.FAILED, ended_at=NOW, **why))
     ended = deletion(phase=phase.CANCELLED, ended_at=NOW, cancelled_by=ERIN, **saved)
     yield card("deletion-cancelled", ended)
+
+
+def copied(**more: Any) -> Copy:
+    """Erin's copy of data to data-shared."""
+    fields = usual(
+        person=ERIN, claim_name="data", claim_uid="uid", source_class="disks",
+        source_bytes=100 * GIB, access_mode="ReadWriteOnce", reads=CopySource.IDLE,
+        target="data-shared", storage_class="nfs-rwx", size_bytes=200 * GIB, cost=40.0,
+        source_cost=10.0, job_name="copy-data-0a1b2c3d4e", asked_at=NOW - HOUR,
+        since=NOW - 20 * MINUTE,
+    )  # fmt: skip
+    return Copy(**(fields | more))
+
+
+def _copies() -> Iterator[State]:
+    kind, phase = "pvc-copy", CopyPhase
+    asked = approval(kind, "pvc_change", ApprovalPhase.ASKED)
+    yield card("copy-pending", copied(phase=phase.ASKED), asked, channel=APPROVALS)
+    yield card("copy-pending-in-its-channel", copied(phase=phase.ASKED), asked)
+    mounted = "It waits until nothing mounts the PVC. These pods do: lane-0."
+    yield card("copy-preparing", copied())
+    yield card("copy-blocked", copied(obstacle=mounted))
+    yield card("copy-retrying", copied(trouble=SILENT))
+    yield card("copy-starting", copied(phase=phase.STARTING, reads=CopySource.SNAPSHOT))
+    yield from _copies_at_work()
+    yield from _copies_at_their_end()
+    denied = approval(kind, "pvc_change", ApprovalPhase.DENIED)
+    yield card("copy-denied", copied(phase=phase.DENIED, ended_at=NOW), denied, vote(Verdict.DENY))
+    late = approval(kind, "pvc_change", ApprovalPhase.EXPIRED, expires_at=NOW)
+    yield card("copy-expired", copied(phase=phase.EXPIRED, ended_at=NOW), late)
+    gone = copied(phase=phase.WITHDRAWN, ended_at=NOW, stopped_by=ERIN)
+    yield card("copy-withdrawn", gone, approval(kind, "pvc_change", ApprovalPhase.VOIDED))
+
+
+_COUNTED = {"files_total": 627_615, "bytes_total": 250 * 10**9}
+_WHOLE = {"files_done": 627_615, "bytes_done": 250 * 10**9}
+
+
+def _copies_at_work() -> Iterator[State]:
+    at_work = {**_COUNTED, "phase": CopyPhase.COPYING, "started_at": NOW - 20 * MINUTE}
+    listing = at_work | {"files_total": 41_000, "bytes_total": 16 * 10**9, "stage": "listing"}
+    yield card("copy-listing", copied(**listing))
+    done = {"files_done": 200_000, "bytes_done": 80 * 10**9, "bytes_per_second": 65e6}
+    yield card("copy-running", copied(**at_work, **done, stage="copying"))
+    yield card("copy-verifying", copied(**at_work, **_WHOLE, stage="verifying"))
+    yield card("copy-stopping", copied(**at_work, **done, stage="copying", stopped_by=ERIN))
+
+
+def _copies_at_their_end() -> Iterator[State]:
+    ended = {**_COUNTED, **_WHOLE, "started_at": NOW - 65 * MINUTE, "ended_at": NOW,
+             "phase": CopyPhase.DONE, "copied_files": 627_615, "target_uid": "new"}  # fmt: skip
+    kept = {"folders": 1_204, "links": 12, "hardlinks": 3, "sparse": 7, "attributes": 41}
+    yield card("copy-done", copied(**ended, counts=kept))
+    lost = {"folders": 3, "special": 2, "lost_attributes": 41}
+    live = {"reads": CopySource.LIVE, "changed": 5, "others": 1, "cost": None, "source_cost": None}
+    yield card("copy-done-live", copied(**(ended | live), counts=lost))
+    why = {"reason": "The new volume is full at train/17.png.",
+           "unblock": "Make the new PVC larger, then copy again."}  # fmt: skip
+    failed = copied(phase=CopyPhase.FAILED, ended_at=NOW, target_uid="new", **why)
+    yield card("copy-failed", failed)

@@ -25,6 +25,7 @@ class ClaimSpec(ObjectPart, frozen=True, kw_only=True):
 
     access_modes: tuple[str, ...] = ()
     storage_class_name: str | None = None
+    volume_mode: str = ""
     volume_name: str = ""
     resources: ClaimResources = ClaimResources()
     data_source: DataSource | None = None
@@ -183,6 +184,26 @@ _DISKS = frozenset(
         "topolvm.io",
     }
 )
+# Drivers whose volumes are on file servers, and so of any number of nodes at a time.
+_FILES = frozenset(
+    {
+        "azurelustre.csi.azure.com",
+        "beegfs.csi.netapp.com",
+        "csi-isilon.dellemc.com",
+        "csi.juicefs.com",
+        "csi.vastdata.com",
+        "csi.weka.io",
+        "efs.csi.aws.com",
+        "file.csi.azure.com",
+        "filestore.csi.storage.gke.io",
+        "fsx.csi.aws.com",
+        "fsx.openzfs.csi.aws.com",
+        "lustre.csi.storage.gke.io",
+        "nfs.csi.k8s.io",
+        "spectrumscale.csi.ibm.com",
+    }
+)
+_CEPH_FILES = ("cephfs.csi.ceph.com", "nfs.csi.ceph.com")
 TRIDENT = "csi.trident.netapp.io"
 
 
@@ -202,6 +223,13 @@ class StorageClass(ClusterObject, frozen=True, kw_only=True):
         if self.provisioner == TRIDENT:
             return "-san" in self.parameters.get("backendType", "")
         return self.provisioner in _DISKS or self.provisioner.endswith("rbd.csi.ceph.com")
+
+    @property
+    def makes_shares(self) -> bool:
+        """Whether many nodes can mount its volumes at a time, as far as the driver is known."""
+        if self.provisioner == TRIDENT:
+            return bool(self.parameters.get("backendType")) and not self.makes_disks
+        return self.provisioner in _FILES or self.provisioner.endswith(_CEPH_FILES)
 
 
 class VolumeReference(ClusterObject, frozen=True, kw_only=True):

@@ -160,7 +160,7 @@ def _node_obstacle(spec: dict[str, Any], node: Object) -> str:
     if node_spec.get("unschedulable"):
         return "node(s) were unschedulable"
     labels = node["metadata"].get("labels") or {}
-    if not _selected(spec, labels):
+    if not _selected(spec, labels, node["metadata"]["name"]):
         return "node(s) didn't match Pod's node affinity/selector"
     for taint in node_spec.get("taints") or ():
         if taint["effect"] != "PreferNoSchedule" and not tolerates(spec, taint):
@@ -168,13 +168,18 @@ def _node_obstacle(spec: dict[str, Any], node: Object) -> str:
     return ""
 
 
-def _selected(spec: dict[str, Any], labels: dict[str, str]) -> bool:
+def _selected(spec: dict[str, Any], labels: dict[str, str], name: str) -> bool:
     if not matches_labels({"matchLabels": spec.get("nodeSelector") or {}}, labels):
         return False
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     terms = required.get("nodeSelectorTerms") or ()
-    return not terms or any(matches_labels(term, labels) for term in terms)
+    fields = {"metadata.name": name}
+    return not terms or any(
+        matches_labels(term, labels)
+        and matches_labels({"matchExpressions": term.get("matchFields") or ()}, fields)
+        for term in terms
+    )
 
 
 def _choose(claim: Object, node: str) -> None:

@@ -70,6 +70,7 @@ MATRIX = {
     Right.DATASET_CLEAN:   (".....", ".....", "abdp."),
     Right.PVC_READ:        ("a.d..", ".bd..", "abd.."),
     Right.PVC_RESIZE:      (".....", ".bd..", "abd.."),
+    Right.PVC_COPY:        (".....", ".bd..", "abd.."),
     Right.PVC_DELETE:      (".....", ".bd..", "abd.."),
     Right.ANF_READ:        ("a.d..", ".bd..", "abd.."),
     Right.ANF_POOLS:       (".....", ".bd..", "abdp."),

@@ -6,6 +6,7 @@ import pytest
 
 from bot.database.database import Database
 from tests.bot.ground import Outside
+from tests.bot.snapshots.copies.copying import Copying
 from tests.bot.snapshots.deletions.deleting import Deleting
 from tests.bot.snapshots.resizes.resizing import Resizing
 from tests.bot.snapshots.reverts.in_place import InPlace
@@ -30,3 +31,8 @@ def resizing(own_database: Database, outside: Outside, tmp_path: Path) -> Resizi
 @pytest.fixture
 def deleting(own_database: Database, outside: Outside, tmp_path: Path) -> Deleting:
     return Deleting(own_database, outside, tmp_path)
+
+
+@pytest.fixture
+def copying(own_database: Database, outside: Outside, tmp_path: Path) -> Copying:
+    return Copying(own_database, outside, tmp_path)

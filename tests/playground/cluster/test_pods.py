@@ -75,6 +75,15 @@ def test_node_selector_and_taints_are_respected(served: Served) -> None:
     )
 
 
+def test_node_is_chosen_by_its_name(served: Served) -> None:
+    for number, node in enumerate(("gpu-2", "gpu-1")):
+        named = {"key": "metadata.name", "operator": "In", "values": [node]}
+        terms = {"nodeSelectorTerms": [{"matchFields": [named]}]}
+        rule = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        served.post(PODS, pod(f"pod-{number}", affinity={"nodeAffinity": rule}))
+        assert served.get(f"{PODS}/pod-{number}")["spec"]["nodeName"] == node
+
+
 def test_missing_claim_keeps_a_pod_pending(served: Served) -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "nothing"}}]
     served.post(PODS, pod("one", volumes=volumes))
