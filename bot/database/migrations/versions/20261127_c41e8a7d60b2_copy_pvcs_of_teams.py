@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = 'c41e8a7d60b2'
-down_revision = '9d41c7e05ab3'
+down_revision = '4be07d91a6c2'
 branch_labels = None
 depends_on = None
 
