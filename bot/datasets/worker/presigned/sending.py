@@ -1,16 +1,12 @@
 """`quartermaster dataset push`: uploads a folder of a person's computer by presigned requests."""
 
-import hashlib
-import io
-import ssl
 import threading
 import uuid
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import urllib3
 
-from bot.datasets.worker.checksums import new_md5
 from bot.datasets.worker.crew import Crew
 from bot.datasets.worker.failures import WorkError, wrong_input
 from bot.datasets.worker.parts import part_bytes, read_parts, read_span
@@ -23,19 +19,20 @@ from bot.datasets.worker.presigned.messages import (
     packed,
     read_answer,
 )
+from bot.datasets.worker.presigned.requests import (
+    EXPIRED,
+    FORBIDDEN,
+    REDIRECTED,
+    SignedRequests,
+    SignedResponse,
+)
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.push import looked_through
-from bot.datasets.worker.stores.presigned import ListedFile, Piece, SignedPiece
+from bot.datasets.worker.stores.presigned import ListedFile, SignedPiece, piece_of
 from bot.datasets.worker.tree import PathEntry, Tree, became_another
 
-_REDIRECTED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT, _CONFLICT = 300, 403, 404, 408, 409
-_PRECONDITION, _BUSY, _SERVER, _NOT_IMPLEMENTED = 412, 429, 500, 501
-# With the status 400: of a request whose temporary keys are older than it, and of a body that did
-# not arrive whole or in time.
-_EXPIRED = "ExpiredToken"
-_NOT_ARRIVED = ("RequestTimeout", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch")
 _READ_SECONDS = 120
-_IDLE_TURNS, _WORDS_SHOWN = 5, 200
+_IDLE_TURNS = 5
 _SENT_AGAIN_SECONDS = 60.0
 _AGAIN = "Files that have arrived stay. Repeat the command to push the rest."
 
@@ -62,25 +59,6 @@ class Sent:
     bytes: int
     uploaded_bytes: int
     links: int
-
-
-class _Response(NamedTuple):
-    """What the store answers; `code` is that of an error, empty without one."""
-
-    status: int
-    body: bytes
-    etag: str
-
-    @property
-    def code(self) -> str:
-        """The error code of an S3 server. The rest of its answer has the URL."""
-        text = self.body[:2000].decode("utf-8", "replace")
-        return text.partition("<Code>")[2].partition("</Code>")[0][:60]
-
-    @property
-    def said(self) -> str:
-        """Status and code of an error."""
-        return f"{self.status} {self.code}".strip()
 
 
 @dataclass(frozen=True)
@@ -121,15 +99,11 @@ def _listed(order: SendOrder, progress: CopyProgress) -> FolderListing:
 
 def _read(tree: Tree, found: PathEntry) -> ListedFile:
     with tree.opened(found.key) as descriptor:
-        pieces = tuple(map(_piece, read_parts(descriptor, found.size, part_bytes(found.size))))
+        pieces = tuple(map(piece_of, read_parts(descriptor, found.size, part_bytes(found.size))))
     file = ListedFile(found.key, found.size, pieces)
     if len(pieces) != len(file.sizes):
         raise became_another(found.key)
     return file
-
-
-def _piece(content: bytes) -> Piece:
-    return Piece(new_md5(content).hexdigest(), hashlib.sha256(content).hexdigest())
 
 
 class _Sender:
@@ -138,10 +112,13 @@ class _Sender:
     def __init__(self, order: SendOrder, progress: CopyProgress) -> None:
         self._order: Final = order
         self._progress: Final = progress
-        self._pool: Final = urllib3.PoolManager(
-            maxsize=order.workers, block=True, ssl_context=_trusting(order.ca_file)
+        self._requests: Final = SignedRequests(
+            order.workers,
+            [order.ca_file] if order.ca_file is not None else [],
+            urllib3.Timeout(connect=order.connect_seconds, read=_READ_SECONDS),
+            again=_AGAIN,
+            untrusted="Name the file with its CA: --ca-file ca.crt",
         )
-        self._time_out: Final = urllib3.Timeout(connect=order.connect_seconds, read=_READ_SECONDS)
         self._pause: Final = threading.Event()
         self._lock: Final = threading.Lock()
         self._uploaded = self._refusals = 0
@@ -197,13 +174,13 @@ class _Sender:
     def _answer(self) -> Answer:
         return read_answer(self._call("GET", self._order.grant.answer, b"").body)
 
-    def _call(self, method: str, url: str, content: bytes) -> _Response:
+    def _call(self, method: str, url: str, content: bytes) -> SignedResponse:
         """Reads or writes one of the two objects, with retries for a while."""
-        found = list[_Response]()
+        found = list[SignedResponse]()
 
         def call(url: str) -> None:
-            response = self._request(method, url, content, {})
-            if response.status >= _REDIRECTED:
+            response = self._requests.send(method, url, content, {})
+            if response.status >= REDIRECTED:
                 raise _unanswered(response)
             found.append(response)
 
@@ -226,14 +203,13 @@ class _Sender:
         if not 0 <= number < len(file.pieces):
             return
         content = self._content(file, number)
-        response = self._request("PUT", task.piece.url, content, task.piece.headers)
-        outdated = (_FORBIDDEN, _NOT_FOUND, _CONFLICT, _PRECONDITION)
-        if response.status in outdated or response.code == _EXPIRED:
-            # Expired, or an object or another upload is there now: the next answer knows.
+        response = self._requests.send("PUT", task.piece.url, content, task.piece.headers)
+        if response.is_outdated:
+            # The next answer knows what is there now.
             with self._lock:
                 self._refusals, self._refused = self._refusals + 1, response.said
             return
-        if response.status >= _REDIRECTED:
+        if response.status >= REDIRECTED:
             raise _not_uploaded(file.key, response)
         with self._lock:
             self._uploaded += len(content)
@@ -244,41 +220,9 @@ class _Sender:
         sizes = file.sizes
         with self._order.tree.opened(file.key) as descriptor:
             content = read_span(descriptor, number * sizes[0], sizes[number])
-        if _piece(content) != file.pieces[number]:
+        if piece_of(content) != file.pieces[number]:
             raise became_another(file.key)
         return content
-
-    def _request(self, method: str, url: str, content: bytes, headers: dict[str, str]) -> _Response:
-        """The response; WorkError (store_down) if the store does not respond."""
-        try:
-            answer = self._pool.request(
-                method,
-                url,
-                # A file is sent in blocks, each with a time-out; bytes have one for all of them,
-                # which a slow line would exceed.
-                body=io.BytesIO(content) if content else None,
-                headers=headers | ({"Content-Length": str(len(content))} if content else {}),
-                timeout=self._time_out,
-                retries=False,
-                redirect=False,
-                decode_content=False,
-            )
-        except urllib3.exceptions.SSLError as error:
-            raise wrong_input(
-                f"The certificate of the object store is not trusted: {_why(error)}.",
-                "Name the file with its CA: --ca-file ca.crt",
-            ) from None
-        except urllib3.exceptions.HTTPError as error:
-            # Without the cause: it has the URL, which is a secret.
-            host = urllib3.util.parse_url(url).host
-            raise WorkError(
-                "store_down", f"The object store {host} does not respond: {_why(error)}.", _AGAIN
-            ) from None
-        response = _Response(answer.status, answer.data, answer.headers.get("ETag", "").strip('"'))
-        if _may_be_repeated(response):
-            said = response.said
-            raise WorkError("store_down", f"The object store is too busy: {said}.", _AGAIN)
-        return response
 
     def _stuck(self, answer: Answer) -> WorkError:
         why = f" Its last refusal: {self._refused}." if self._refused else ""
@@ -289,30 +233,8 @@ class _Sender:
         )
 
 
-def _trusting(ca_file: str | None) -> ssl.SSLContext:
-    """Trusts the computer's authorities and that one: the two stores may have different ones."""
-    context = ssl.create_default_context()
-    if ca_file is not None:
-        try:
-            context.load_verify_locations(ca_file)
-        except OSError as error:
-            raise wrong_input(
-                f"{ca_file} has no certificates that can be read: {_why(error)}.",
-                "Name a PEM file, which has BEGIN CERTIFICATE.",
-            ) from error
-    return context
-
-
-def _may_be_repeated(response: _Response) -> bool:
-    """Whether a retry of the same request may succeed."""
-    status = response.status
-    if status in (_BUSY, _TIMED_OUT) or (status >= _REDIRECTED and response.code in _NOT_ARRIVED):
-        return True
-    return status >= _SERVER and status != _NOT_IMPLEMENTED
-
-
-def _unanswered(response: _Response) -> WorkError:
-    if response.status == _FORBIDDEN or response.code == _EXPIRED:
+def _unanswered(response: SignedResponse) -> WorkError:
+    if response.status == FORBIDDEN or response.code == EXPIRED:
         return WorkError(
             "no_access",
             "The store no longer accepts this grant: it has expired, or the clock of this computer"
@@ -333,10 +255,6 @@ def _ended_before() -> WorkError:
     )
 
 
-def _not_uploaded(key: str, response: _Response) -> WorkError:
+def _not_uploaded(key: str, response: SignedResponse) -> WorkError:
     said = f"The store rejected {key}: {response.said}."
     return WorkError("wrong_input", said, _AGAIN, (key,))
-
-
-def _why(error: Exception) -> str:
-    return str(error).rpartition(": ")[2][:_WORDS_SHOWN] or type(error).__name__

@@ -60,6 +60,11 @@ class ListedFile(msgspec.Struct, frozen=True, array_like=True):
         return f"{whole}-{len(self.pieces)}"
 
 
+def piece_of(content: bytes) -> Piece:
+    """The checksums of a part of a file."""
+    return Piece(new_md5(content).hexdigest(), sha256(content).hexdigest())
+
+
 class SignedPiece(msgspec.Struct, frozen=True, array_like=True):
     """A PUT request for a piece, which anyone can send until it expires; treat it as a secret.
 
