@@ -25,7 +25,7 @@ from bot.quotas.checking import engine_finding
 from bot.quotas.engines.definition import Right
 from bot.quotas.engines.registry import ENGINES
 from bot.slack.client import Identity, SlackClient
-from bot.slack.grammar.manifest import SCOPES
+from bot.slack.grammar.manifest import FILES_SCOPE, SCOPES
 from bot.slack.web_api import WebApi
 from bot.snapshots import checking as snapshots
 from bot.snapshots.copies import checking as copies
@@ -206,6 +206,9 @@ def _scopes(client: SlackClient) -> Finding:
         "Run `quartermaster manifest`, paste it under App Manifest on api.slack.com/apps, and"
         " install the app to the workspace again."
     )
+    if missing == [FILES_SCOPE]:
+        off = "until then, files dropped into Slack are not copied to datasets"
+        return Finding("slack scopes", "warning", f"missing: {wanted}; {off}", remedy)
     return Finding("slack scopes", "failed", f"missing: {wanted}", remedy)
 
 

@@ -31,6 +31,10 @@ SHORTCUTS = (
         "take-snapshot", "Take a snapshot", "Take a snapshot of a PVC", "snapshot", "create",
     ),
     Shortcut(
+        "save-files", "Save files as a dataset", "Copy the files of this message to a dataset",
+        "dataset", "put", on_files="message",
+    ),
+    Shortcut(
         "show-log", "Show log", "The last lines of the log of this run", "train", "logs",
         on_card=True, is_direct=True,
     ),

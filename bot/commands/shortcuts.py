@@ -11,6 +11,7 @@ from bot.errors import UsageError
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import Verb
 from bot.slack.grammar.registry import Registry
+from bot.slack.grammar.slack_parameters import SharedMessage
 from bot.slack.receiving.incoming import Incoming
 
 
@@ -28,9 +29,13 @@ class ShortcutRequests:
     def answer(self, session: Session, incoming: Incoming) -> Reply | Incoming:
         """The reply with the form; or the command, for a shortcut that answers at once.
 
-        UsageError on a message that is no card of what the shortcut is about.
+        UsageError on a message that is no card of what the shortcut is about, or has no files.
         """
         shortcut, command, verb = self._registry.shortcut(incoming.command)
+        if shortcut.on_files:
+            context = self._enter(session, incoming, verb, None)
+            files = {shortcut.on_files: (_with_files(incoming).link,)}
+            return Reply(form=self._forms.made(incoming, context, command, verb, files))
         if not shortcut.on_card:
             context = self._enter(session, incoming, verb, None)
             return Reply(form=self._forms.made(incoming, context, command, verb, {}))
@@ -55,6 +60,17 @@ class ShortcutRequests:
                 "Use the shortcut on the card of a run, or on a message in its thread.",
             )
         return found
+
+
+def _with_files(incoming: Incoming) -> SharedMessage:
+    """The message of a shortcut; UsageError unless it has files."""
+    if not incoming.has_files or incoming.message_ts is None:
+        raise UsageError(
+            "This message has no files.",
+            "Drop files into the channel, then use the shortcut on that message.",
+        )
+    ts = incoming.message_ts
+    return SharedMessage(incoming.channel, ts, incoming.thread_ts or ts)
 
 
 def _typed(context: Context, verb: Verb, found: ThreadObject) -> Mapping[str, Sequence[str]]:

@@ -16,6 +16,9 @@ from bot.errors import StorageError
 
 # One more attempt if the first is not answered.
 _PATIENCE_SECONDS = 0.1
+GONE = "not_found"
+"""The code of the error for an object that does not exist."""
+
 _TRY_AGAIN = "Try again in a minute."
 
 
@@ -87,7 +90,7 @@ class ObjectStore:
             return _object_refusal(doing, error, setting)
         if error.reason == "not_found":
             said = f"{doing} failed: it does not exist ({code})."
-            return StorageError(said, "It may have been deleted.")
+            return StorageError(said, "It may have been deleted.", code=GONE)
         if error.reason == "no_access":
             why = code or error.message.rstrip(".")
             return StorageError(

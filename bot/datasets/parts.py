@@ -16,6 +16,8 @@ from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.shares.controller import ShareController, share_changes
 from bot.datasets.card import VersionRenderer
+from bot.datasets.drops.controller import DropController
+from bot.datasets.drops.finding import SlackFiles
 from bot.datasets.gauges import cache_gauges
 from bot.datasets.leftovers.anf import AnfOrphans
 from bot.datasets.leftovers.controller import OrphanController
@@ -51,6 +53,10 @@ class DatasetsArea(Area):
         self.keeping = KeepingService(on.settings, on.format_command)
         self.usage = UsageService(on.settings, on.clusters)
         self.pushes = PushService(on.settings, on.clusters, on.format_command)
+
+    def copying(self, slack: SlackFiles) -> Controller:
+        """The controller of files that are copied from messages in Slack."""
+        return DropController(self.on.reconciling, slack)
 
     @override
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:

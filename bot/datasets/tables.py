@@ -200,7 +200,8 @@ class Push(SQLModel, table=True):
     its class retains after the push.
 
     A push from a computer has a `box` instead, a folder of the bot in `box_store`, where the Job
-    puts the grant and answers the computer. The grant itself is in no row.
+    puts the grant and answers the computer. The grant itself is in no row. If the files are those
+    of a `message` in Slack, its `ts`, the bot takes the place of the computer.
 
     `others` counts objects below the target that are not files of the folder, `links` symbolic
     links, which are skipped. `version_id` is the recorded version; `unrecorded` says why there is
@@ -243,6 +244,7 @@ class Push(SQLModel, table=True):
     share_id: str
     box: str = Field(default="", sa_column_kwargs={"server_default": ""})
     box_store: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    message: str = Field(default="", sa_column_kwargs={"server_default": ""})
     job_name: str
     asked_at: datetime = Field(sa_type=Moment)
 
@@ -286,18 +288,25 @@ class Push(SQLModel, table=True):
 
     @property
     def is_upload(self) -> bool:
-        """Whether its files are on a person's computer."""
+        """Whether its files come by presigned requests, from a computer or from Slack."""
         return self.box != ""
 
     @property
+    def is_drop(self) -> bool:
+        """Whether its files are those of a Slack message."""
+        return self.message != ""
+
+    @property
     def takes_files(self) -> bool:
-        """Whether its worker waits for files of a computer."""
+        """Whether its worker waits for files."""
         is_going = self.phase == PushPhase.COPYING and self.stopped_by is None
         return self.is_upload and is_going and self.stage != ""
 
     @property
     def source(self) -> str:
         """What is pushed, as people write it: `results:/run-7`, `snapshot:monday:/run-7`."""
+        if self.is_drop:
+            return "Files from Slack"
         if self.is_upload:
             return "Local folder"
         return spelled(self.claim_name, self.snapshot, self.folder)

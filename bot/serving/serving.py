@@ -104,8 +104,8 @@ def _parts(bot: Application, secrets: CurrentSecrets) -> list[ServerPart]:
         GroupController(client, bot.clock, bot.settings),
     )
     anew = Directory(client, bot.database, bot.clock).read_anew
-    steps = bot.services.quotas.reporting(client)
-    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory, steps])
+    calling = (bot.services.quotas.reporting(client), bot.services.datasets.copying(client))
+    loop = Loop(bot.database, bot.clock, [*bot.controllers(anew), *directory, *calling])
     wakeups = Wakeups(bot.database, bot.clock, bot.watch_handlers())
     for cluster in bot.clusters.values():
         cluster.on_change(wakeups.on_change)

@@ -11,12 +11,14 @@ from typing import Any
 from bot.errors import ChatError
 from bot.slack.card import Prompt
 from bot.slack.grammar.manifest import AGENT_SCOPE
+from bot.slack.shared_files import Downloads, SharedFile, shared_file
 from bot.slack.web_api import (
     RESPOND,
     SERVER_ERROR,
     ResponseUrls,
     WebApi,
     count,
+    pool_manager,
     refused,
     send_bytes,
 )
@@ -101,6 +103,7 @@ class SlackClient:
     ) -> None:
         self._api = WebApi(token, api_url)
         self._response_urls = ResponseUrls(self._api.proxy)
+        self._downloads = Downloads(self._api, api_url, pool_manager(self._api.proxy)())
         self._workspace_id = workspace_id
         self._organisation = organisation
 
@@ -202,6 +205,31 @@ class SlackClient:
             thread_ts=place.thread_ts,
             initial_comment=text,
         )
+
+    def files_at(self, spot: MessageRef, thread_ts: str) -> Sequence[SharedFile] | None:
+        """The files of a message, as far as it describes them; None if there is no such message.
+
+        `thread_ts` is the message whose thread it is in, or the message itself.
+        """
+        answer = self._api.call(
+            "conversations.replies",
+            channel=spot.channel,
+            ts=thread_ts,
+            oldest=spot.ts,
+            latest=spot.ts,
+            inclusive="true",
+            limit=_PAGE,
+        )
+        found = next((each for each in answer["messages"] if each.get("ts") == spot.ts), None)
+        return None if found is None else tuple(map(shared_file, found.get("files") or ()))
+
+    def file_info(self, file_id: str) -> SharedFile:
+        """How Slack describes this file now."""
+        return shared_file(self._api.call("files.info", file=file_id)["file"])
+
+    def download(self, file: SharedFile, first: int, size: int) -> bytes:
+        """Some bytes of a file, from the position `first` on."""
+        return self._downloads.span(file, first, size)
 
     def post_ephemeral(self, place: Destination, person: str, draft: Draft) -> None:
         """Posts a message that only this person sees."""

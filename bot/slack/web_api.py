@@ -82,6 +82,11 @@ class WebApi:
         self._web.token = token
 
     @property
+    def token(self) -> str:
+        """The token that calls are made with now."""
+        return self._web.token or ""
+
+    @property
     def proxy(self) -> str | None:
         """The HTTP proxy, if one is needed."""
         return self._web.proxy
@@ -114,7 +119,7 @@ class ResponseUrls:
     """
 
     def __init__(self, proxy: str | None, monotonic: Callable[[], float] = time.monotonic) -> None:
-        through = _proxy_manager(proxy) if proxy else urllib3.PoolManager
+        through = pool_manager(proxy)
         self._pool = through(maxsize=_KEPT, retries=False, timeout=_TIMEOUT, headers=_JSON)
         self._monotonic = monotonic
         self._kept_since = monotonic()
@@ -132,6 +137,11 @@ class ResponseUrls:
             count(RESPOND, failure.code)
             raise failure from error
         return answer.status, answer.data.decode("utf-8", "replace")
+
+
+def pool_manager(proxy: str | None) -> Callable[..., urllib3.PoolManager]:
+    """Makes connections by way of the proxy, if one is needed."""
+    return _proxy_manager(proxy) if proxy else urllib3.PoolManager
 
 
 def _proxy_manager(proxy: str) -> "partial[urllib3.ProxyManager]":

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from bot.commands.context import Context
 from bot.datasets.pushes.card import GRANT, STOP
 from bot.datasets.pushes.plan import PushRequest, read
-from bot.datasets.pushes.replies import CONFIRM, begun, expected, granted, offered
+from bot.datasets.pushes.replies import CONFIRM, begun, dropped, expected, granted, offered
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
 from bot.slack.grammar.parameters import matched
+from bot.slack.grammar.slack_parameters import MessageLink, SharedMessage
 from bot.slack.markup import plain
 from handlers.dataset.catalogue import DatasetName, SourceUrl, StoreName, VersionName
 
@@ -128,6 +129,7 @@ class PutArguments:
     """The input of `/dataset put`."""
 
     dataset: str
+    message: SharedMessage | None = None
     target: str | None = None
     version: str | None = None
     note: str = ""
@@ -137,7 +139,7 @@ class PutArguments:
 
 @dataset.verb(
     "put",
-    "Push a folder of your computer to a dataset and record it as a version",
+    "Push files from your computer or a Slack message to a dataset as a new version",
     right=Right.DATASET_PUSH,
     mutates=True,
     into=PutArguments,
@@ -145,17 +147,19 @@ class PutArguments:
         "put chest-xray",
         'put chest-xray --name v4 --note "new labels"',
         "put faces --to s3://lake/faces/",
+        "put chest-xray --from https://acme.slack.com/archives/C0VISION/p1764230400000100",
     ),
     team=TEAM,
 )
 @dataset.argument("dataset", DatasetName(), help="Dataset that the files belong to")
+@dataset.option("--from", "message", MessageLink(), help="Message of this channel with the files")
 @dataset.option("--to", "target", TargetUrl(), help="Bucket and folder of a new dataset")
 @dataset.option("--name", "version", VersionName(), help="Name of the version")
 @dataset.option("--note", default="", help="What is new in this version")
 @dataset.option("--store", StoreName(), help="Object store, if there are several")
 @dataset.option("--overwrite", "is_overwriting", flag=True, help="Replace objects that differ")
 def put(ctx: Context, asked: PutArguments) -> Reply:
-    """Starts a push from a computer; its card has the button that shows the command."""
+    """Starts a push of a message's files, or from a computer by the command that its card shows."""
     request = PushRequest(
         claim="",
         folder="",
@@ -167,7 +171,8 @@ def put(ctx: Context, asked: PutArguments) -> Reply:
         is_overwriting=asked.is_overwriting,
         team=ctx.team()[0],
     )
-    return expected(ctx.datasets.pushes.put(ctx.session, ctx.caller, request, ctx.now))
+    row = ctx.datasets.pushes.put(ctx.session, ctx.caller, request, ctx.now, asked.message)
+    return dropped(row) if row.is_drop else expected(row)
 
 
 @dataset.button(GRANT, right=Right.DATASET_PUSH, team=_of_push, repeats=True)

@@ -21,6 +21,8 @@ from playground.world import World
 USAGE = """Act by HTTP, for example with curl -d '{...}' (JSON in, JSON out):
   POST /say {"person": "Alice", "channel": "#team-a", "text": "/train list"}
        a text without a slash is a mention of @Quartermaster
+  POST /drop {"person": "Alice", "channel": "#team-a", "files": {"labels.csv": "a,b"}}
+       a message with these files, whose contents are text
   POST /click {"person": "Carol", "channel": "#gpu-approvals", "label": "Approve"}
        "confirm": true if a button asks first; "message": "lane" chooses the message
   GET  /channels, GET /channels/team-a?as=Alice
@@ -58,6 +60,7 @@ class Control:
             "GET /clock": self._clock,
             "POST /clock": self._forward,
             "POST /say": self._say,
+            "POST /drop": self._drop,
             "POST /click": self._click,
             "GET /channels": self._channels,
             "GET /page": self._page,
@@ -116,6 +119,15 @@ class Control:
             return Response({"said": message.text, "ts": message.ts})
         shown = await self._world.slack.slash(user, channel, text)
         return Response({"shown": [self._world.slack.text_of(each) for each in shown]})
+
+    async def _drop(self, request: Request) -> Response:
+        user = self._user(_text(request, "person"))
+        channel, files = self._channel(_text(request, "channel")), request.body.get("files")
+        if not isinstance(files, dict) or not all(isinstance(e, str) for e in files.values()):
+            raise WebError('"files" must be an object of texts by the name of the file')
+        given = [(name, content.encode()) for name, content in files.items()]
+        message = await self._world.slack.drop(user, channel, given)
+        return Response({"ts": message.ts})
 
     async def _click(self, request: Request) -> Response:
         user, channel = (

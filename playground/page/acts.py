@@ -1,5 +1,6 @@
 """What people do on the page, as the same acts by which scenarios do it."""
 
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -48,6 +49,20 @@ async def _write(slack: Workspace, user: str, body: Json) -> Json:
         raise PersonError(f"{command} is not supported in threads. Sorry!")
     await slack.slash(user, channel, words)
     return {}
+
+
+async def _drop(slack: Workspace, user: str, body: Json) -> Json:
+    """Drops files, whose contents are in base64, into a channel or thread."""
+    given = body.get("files")
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise WebError('"files" must be a list of {"name", "content"}')
+    try:
+        files = [(text(e, "name"), b64decode(text(e, "content"), validate=True)) for e in given]
+    except ValueError:
+        raise WebError('"content" must be in base64') from None
+    channel, thread = text(body, "channel"), body.get("thread")
+    message = await slack.drop(user, channel, files, str(body.get("text", "")), thread)
+    return {"ts": message.ts}
 
 
 async def _click(slack: Workspace, user: str, body: Json) -> Json:
@@ -139,6 +154,7 @@ async def _invite(slack: Workspace, user: str, body: Json) -> Json:
 
 _ACTS: Mapping[str, Act] = {
     "write": _write,
+    "drop": _drop,
     "click": _click,
     "submit": _submit,
     "change": _change,

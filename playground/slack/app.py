@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
-from playground.slack import answers, methods_files, web_api
+from playground.slack import answers, dropping, methods_files, web_api
 from playground.slack.arguments import Arguments
 from playground.slack.errors import SlackError
 from playground.slack.faults import Down
@@ -56,23 +56,31 @@ class SlackApp:
             await _respond(send, Answer({"ok": False, "error": "service_unavailable"}, 503))
             return
         kind, _, rest = scope["path"].lstrip("/").partition("/")
-        if kind == "api":
-            answer = await self._api(rest, scope, body)
-        elif kind == "actions":
-            answer = await self._ledgered(
-                "response_url", _told(body), lambda: self._act(scope, body)
-            )
-        elif kind == "upload":
-            answer = await self._ledgered("upload", rest, lambda: self._upload(rest, body))
-        else:
-            answer = Answer({"ok": False, "error": "not_found"}, 404)
+        answer = await self._answer(kind, rest, scope, body)
         if answer is None:
             await _abort(receive, send)
         else:
             await _respond(send, answer)
 
+    async def _answer(self, kind: str, rest: str, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a request, None when the connection is to close without one."""
+        match kind:
+            case "api":
+                return await self._api(rest, scope, body)
+            case "actions":
+                told = _told(body)
+                return await self._ledgered("response_url", told, lambda: self._act(scope, body))
+            case "upload":
+                return await self._ledgered("upload", rest, lambda: self._upload(rest, body))
+            case dropping.FOLDER:
+                return await self._ledgered(
+                    "file_download", rest, lambda: self._download(rest, scope), effect=False
+                )
+            case _:
+                return Answer({"ok": False, "error": "not_found"}, 404)
+
     async def _api(self, name: str, scope: Scope, body: bytes) -> Answer | None:
-        headers = {key.decode().lower(): value.decode() for key, value in scope["headers"]}
+        headers = _headers(scope)
         try:
             args = Arguments.read(scope["query_string"], headers.get("content-type", ""), body)
         except SlackError as error:
@@ -119,6 +127,10 @@ class SlackApp:
             return Answer({"ok": False, "error": "file_not_found"}, 404)
         return OK
 
+    def _download(self, path: str, scope: Scope) -> Answer:
+        status, headers, content = dropping.content(self._state, path, _headers(scope))
+        return Answer(content, status, headers)
+
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         ticket = parse_qs(scope["query_string"].decode()).get("ticket", [""])[0]
@@ -147,6 +159,10 @@ class SlackApp:
             self._state.changed()
 
 
+def _headers(scope: Scope) -> dict[str, str]:
+    return {key.decode().lower(): value.decode() for key, value in scope["headers"]}
+
+
 async def _body(receive: Receive) -> bytes | None:
     """The whole body; None when whoever sent it is gone before its end."""
     parts = []
@@ -161,9 +177,12 @@ async def _body(receive: Receive) -> bytes | None:
 
 async def _respond(send: Send, answer: Answer) -> None:
     headers = {"content-type": "application/json; charset=utf-8", **answer.headers}
+    given = answer.body
+    body = given if isinstance(given, bytes) else json.dumps(given).encode()
+    headers["content-length"] = str(len(body))
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": answer.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": json.dumps(answer.body).encode()})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _abort(receive: Receive, send: Send) -> None:

@@ -23,5 +23,6 @@ class Faults:
     mentions_in_direct_messages: bool = False
     looks_at_files: int = 0  # so many times a new file is refused, as one that is still looked at
     hides_files: bool = False  # history shows messages without their files
+    ignores_ranges: bool = False  # each download brings the whole file
     largest_file: int | None = None  # bytes, where the workspace restricts that
     unsupported_blocks: set[str] = field(default_factory=set)  # refused as not rolled out here

@@ -12,7 +12,8 @@ _PICTURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif
 class File:
     """An uploaded file; it can be shown by a block once `is_complete`, if it is a picture.
 
-    With its `ticket` its content is taken, once.
+    With its `ticket` its content is taken, once. Its `mode` is `external` if another service has
+    it. A file with the `access` `check_file_info` is of another company's workspace.
     """
 
     id: str
@@ -23,6 +24,12 @@ class File:
     alt: str = ""
     ticket: str = ""
     is_complete: bool = False
+    mode: str = "hosted"
+    url: str = ""
+    uploader: str = ""
+    team: str = ""
+    access: str = "visible"
+    is_deleted: bool = False
 
     @property
     def kind(self) -> str | None:
@@ -37,12 +44,24 @@ class File:
 
     def as_json(self) -> Json:
         """The file object of a message."""
-        return {
+        if self.is_deleted:
+            return {"id": self.id, "mode": "tombstone"}
+        if self.access != "visible":
+            return {"id": self.id, "mode": "file_access", "file_access": self.access}
+        seen: Json = {
             "id": self.id,
             "name": self.name,
             "title": self.title,
             "mimetype": self.mimetype,
             "filetype": self.name.rpartition(".")[2],
             "size": self.length,
-            "mode": "hosted",
+            "mode": self.mode,
+            "is_external": self.mode == "external",
+            "external_type": "gdrive" if self.mode == "external" else "",
+            "file_access": self.access,
         }
+        if self.uploader:
+            seen |= {"user": self.uploader, "user_team": self.team}
+        if self.url:
+            seen |= {"url_private": self.url, "url_private_download": self.url}
+        return seen

@@ -3,6 +3,7 @@
 import secrets
 from typing import Any
 
+from playground.slack import dropping
 from playground.slack.arguments import Arguments
 from playground.slack.errors import SlackError
 from playground.slack.files import File
@@ -90,6 +91,7 @@ def _shared_to(state: State, args: Arguments) -> Channel | None:
 
 
 METHODS = {
+    "files.info": Method(dropping.info, TIER_4, scope="files:read"),
     "files.getUploadURLExternal": Method(upload_url, TIER_4, effect=True, scope="files:write"),
     "files.completeUploadExternal": Method(
         complete_upload, TIER_4, effect=True, scope="files:write"

@@ -33,17 +33,18 @@ METHODS: Mapping[str, Method] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """An HTTP answer with a JSON body."""
+    """An HTTP answer with a JSON body, or the content of a file."""
 
-    body: Json
+    body: Json | bytes
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
 
 
 def about(args: Arguments) -> str:
     """A few words on what a call is about, for the ledger."""
-    names = ("channel", "channel_id", "ts", "thread_ts", "user", "user_id", "text", "filename")
-    told = [str(args.values[name]) for name in names if args.values.get(name)]
+    names = ("channel", "channel_id", "ts", "thread_ts", "user", "user_id", "text")
+    files = ("filename", "file")
+    told = [str(args.values[name]) for name in (*names, *files) if args.values.get(name)]
     return " ".join(told)[:120]
 
 

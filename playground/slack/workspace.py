@@ -1,6 +1,8 @@
 """The workspace as people use it: they type, click and fill forms, and look at the result."""
 
-from playground.slack import acting, events, forms, methods_steps, posting, touching
+from collections.abc import Iterable
+
+from playground.slack import acting, dropping, events, forms, methods_steps, posting, touching
 from playground.slack.faults import Down
 from playground.slack.people import BOT_USER, TEAM, Message
 from playground.slack.shapes import Json
@@ -39,6 +41,18 @@ class Workspace(State):
     ) -> Message:
         """A person writes a message, which calls the bot only if it says so."""
         return acting.write(self, user, channel, text, thread_ts)
+
+    async def drop(
+        self,
+        user: str,
+        channel: str,
+        files: Iterable[tuple[str, bytes]],
+        text: str = "",
+        thread_ts: str | None = None,
+    ) -> Message:
+        """A person drops files, as names and contents, into a channel or thread."""
+        message = Message(self.channel(channel).id, "", user, text, thread_ts=thread_ts)
+        return dropping.drop(self, message, files)
 
     async def rewrite(self, user: str, message: Message, text: str) -> None:
         """A person edits a message of theirs."""

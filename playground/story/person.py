@@ -1,5 +1,6 @@
 """People of a scenario: what they do, and what they are shown."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from playground.slack.errors import PersonError
@@ -128,6 +129,15 @@ class Person:
         await self.story.bot_is_there()
         slack, where = self.story.world.slack, thread.message.ts if thread else None
         return await slack.mention(self.id, slack.im(self.id).id, text, where)
+
+    async def drops(
+        self, channel: str, files: Mapping[str, bytes], *, thread: Card | None = None
+    ) -> Card:
+        """Drops files into a channel, or into the thread of a card."""
+        where, slack = thread.message.ts if thread else None, self.story.world.slack
+        there = self.story.channel(channel)
+        message = await slack.drop(self.id, there, files.items(), thread_ts=where)
+        return Card(self.story, message)
 
     async def opens_home(self) -> OpenHome:
         """Opens the Home tab of the bot."""

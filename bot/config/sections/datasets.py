@@ -158,6 +158,9 @@ class Datasets(Section):
     """The maximum number of CPUs that such a pod uses; it reads 16 objects at a time for each
     CPU."""
 
+    slack_files: Size = 100 << 20
+    """The maximum total size of the files that are copied from one message in Slack."""
+
     static_drivers: tuple[DriverName, ...] = (
         "nfs.csi.k8s.io",
         "efs.csi.aws.com",

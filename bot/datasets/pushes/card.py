@@ -1,11 +1,12 @@
 """Builds the cards of pushes. Only the renderer reads rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.datasets.drops.tables import Drop, DroppedFile, DropPhase
 from bot.datasets.tables import PUSH, Push, PushPhase, Version
 from bot.datasets.wording import capacity, name_of, size, verified
 from bot.durations import format_duration
@@ -39,26 +40,45 @@ class PushRenderer:
             return None
         version = session.get(Version, push.version_id) if push.version_id else None
         person = name_of(session, push.workspace_id, push.person)
-        return push_card(push, person, version.reference if version else "", self._clock.now())
+        drop = session.get(Drop, push.id) if push.is_drop else None
+        reference = version.reference if version else ""
+        return push_card(push, person, reference, self._clock.now(), drop)
 
 
-def push_card(push: Push, person: str, version: str, now: datetime) -> Card:
+def push_card(
+    push: Push, person: str, version: str, now: datetime, drop: Drop | None = None
+) -> Card:
     """The card of a push at this moment.
 
-    `person` is the name of its requester, `version` the version recorded from it, or empty.
+    `person` is the name of its requester, `version` the version recorded from it, or empty. `drop`
+    are the files of its message, until the push is over.
     """
     phase = PushPhase(push.phase)
     is_hindered = bool(push.trouble or push.unrecorded)
     is_hindered |= push.is_live and bool(push.obstacle or push.is_late)
+    is_hindered |= drop is not None and push.is_live and bool(drop.trouble)
     return Card(
         title=f"{push.source} to {push.target}",
-        state=_state(push, phase, now),
+        state=_state_of_drop(push, drop) or _state(push, phase, now),
         tone=Tone.WARNING if is_hindered and phase is not PushPhase.FAILED else _TONES[phase],
-        lines=tuple(_lines(push, version)),
+        lines=(*_lines(push, version), *_of_drop(push, drop)),
         facts=tuple(_facts(push, person)),
         progress=_progress(push) if phase is PushPhase.COPYING and _is_counted(push) else None,
         buttons=tuple(_buttons(push)),
     )
+
+
+def _state_of_drop(push: Push, drop: Drop | None) -> str:
+    """What is done with the files of a message; empty while the push itself says it."""
+    if drop is None or not push.is_live or push.stopped_by is not None:
+        return ""
+    match DropPhase(drop.phase):
+        case DropPhase.FINDING:
+            return "Looking at the files in Slack"
+        case DropPhase.READING:
+            return "Reading the files in Slack"
+        case _:
+            return "Copying from Slack" if push.stage == "waiting" else ""
 
 
 def _state(push: Push, phase: PushPhase, now: datetime) -> str:
@@ -102,7 +122,7 @@ def _lines(push: Push, version: str) -> Iterator[Markup]:
         yield join("First files: ", *shown)
     if push.is_late:
         yield plain("Late: its pod should have started by now.")
-    if push.is_upload and push.is_live:
+    if push.is_upload and push.is_live and not push.is_drop:
         yield plain(_HOW)
     if version:
         yield join("It is recorded as ", code(version), ", which has its own card.")
@@ -117,6 +137,27 @@ _HOW = (
 )
 
 
+def _of_drop(push: Push, drop: Drop | None) -> Iterator[Markup]:
+    """The files of a message, those with other names in the store, and what hinders them."""
+    if drop is None:
+        return
+    found = drop.found
+    if found:
+        more = len(found) - _MOST_KEYS
+        names = ", ".join(each.key for each in found[:_MOST_KEYS])
+        yield plain(f"Files: {names}{f' and {more:,} more' if more > 0 else ''}")
+    yield from _renamed(found)
+    if drop.trouble and push.is_live:
+        yield sentence(f"{drop.trouble} Retrying.")
+
+
+def _renamed(found: Sequence[DroppedFile]) -> Iterator[Markup]:
+    others = [each for each in found if each.key != each.name][:_MOST_KEYS]
+    if others:
+        names = ", ".join(f"{each.name} as {each.key}" for each in others)
+        yield plain(f"Stored under another name: {names}")
+
+
 def _leftovers(push: Push) -> Iterator[Markup]:
     if push.retained:
         yield plain(
@@ -128,7 +169,9 @@ def _leftovers(push: Push) -> Iterator[Markup]:
 
 
 def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
-    if push.is_upload:
+    if push.is_drop:
+        yield "From", plain("files of a message in this channel")
+    elif push.is_upload:
         yield "From", plain(f"the computer of {person}")
     else:
         yield "From", code(f"{push.claim_namespace}/{push.source}")
@@ -173,7 +216,7 @@ def _result(push: Push) -> Iterator[tuple[str, Markup]]:
 
 
 def _buttons(push: Push) -> Iterator[Button]:
-    if push.takes_files:
+    if push.takes_files and not push.is_drop:
         yield Button(GRANT, "Get the command", push.id, "primary")
     if push.is_live and push.stopped_by is None:
         yield Button(STOP, "Stop", push.id, "danger", _STOP)

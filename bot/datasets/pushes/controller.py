@@ -14,6 +14,7 @@ from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS, STORAGE_CLASSES, Resour
 from bot.datasets import bounds
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.tables import CacheShare
+from bot.datasets.drops.tables import Drop, DropPhase
 from bot.datasets.job import Manifest
 from bot.datasets.pushes import job
 from bot.datasets.pushes.decide import (
@@ -32,7 +33,7 @@ from bot.datasets.pushes.versions import Makers, Versions
 from bot.datasets.tables import PUSH, Push, PushPhase
 from bot.datasets.versions.controller import FIRST_LOOK
 from bot.errors import StorageError
-from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus
+from bot.reconcile.decisions import Create, Delete, Done, Fail, UpdateStatus, Wait
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
 from bot.reconcile.labelled import LabelledObjects
 from bot.slack.messages import refresh_interval
@@ -45,10 +46,11 @@ push_changes = partial(
 
 @dataclass(frozen=True)
 class PushRows:
-    """A push, and the share through which it reads a PVC, if there is one."""
+    """A push, and the share through which it reads a PVC or the files that it gets from Slack."""
 
     push: Push
     share: CacheShare | None
+    drop: Drop | None = None
 
 
 class PushController(Reconciler[PushRows, PushObserved, Decision]):
@@ -69,7 +71,8 @@ class PushController(Reconciler[PushRows, PushObserved, Decision]):
         if push is None:
             return None
         share = session.get_one(CacheShare, push.share_id) if push.share_id else None
-        return PushRows(push, share)
+        drop = session.get(Drop, push.id) if push.is_drop else None
+        return PushRows(push, share, drop)
 
     @override
     def observe(self, row: PushRows, now: datetime) -> PushObserved:
@@ -78,7 +81,13 @@ class PushController(Reconciler[PushRows, PushObserved, Decision]):
 
     @override
     def decide(self, row: PushRows, observed: PushObserved, now: datetime) -> Decision:
-        """The next step of a push."""
+        """The next step of a push; the failure of its files is its own."""
+        if row.drop is not None and row.push.is_live and row.push.stopped_by is None:
+            if row.drop.reason:
+                return Fail(row.drop.reason, row.drop.unblock, tuple(row.drop.keys))
+            # Nothing is created for files that cannot be copied.
+            if row.drop.phase == DropPhase.FINDING:
+                return Wait()
         return decide(row.push, row.share, observed, now)
 
     @override

@@ -49,8 +49,14 @@ def push_job(
 def receive_job(
     push: Push, datasets: Datasets, stores: Mapping[str, Store], installation: str
 ) -> Manifest:
-    """The Job that lets a person's computer push a folder, and verifies what arrives."""
+    """The Job that lets a person's computer push a folder, and verifies what arrives.
+
+    The bot, which sends files of Slack in its place, reaches the stores like the Job.
+    """
     used = {name: stores[name] for name in (push.store, push.box_store)}
+    if push.is_drop:
+        inside = {"public_endpoint": None}
+        used = {name: store.model_copy(update=inside) for name, store in used.items()}
     lasts = longest_time(push.capacity_bytes)
     arguments = [
         *("receive", "--target", push.target),

@@ -34,7 +34,7 @@ def waiting(session: Session, push: Push, now: datetime) -> None:
 
 def _pushed(session: Session, push: Push, format_command: FormatCommand) -> list[Markup]:
     amount = f"{files(push.files_done)}, {size(push.bytes_done)}"
-    said = [plain(f"{push.source} was pushed to {push.target}: {amount}.")]
+    said = [plain(f"{_source(push)} pushed to {push.target}: {amount}.")]
     if push.version_id is not None:
         version = session.get_one(Version, push.version_id)
         said.append(plain(f"Recording it as {version.reference}."))
@@ -47,9 +47,13 @@ def _pushed(session: Session, push: Push, format_command: FormatCommand) -> list
 
 
 def _failed(push: Push) -> list[Markup]:
-    said = [sentence(f"{push.source} was not pushed to {push.target}. {push.reason}")]
+    said = [sentence(f"{_source(push)} not pushed to {push.target}. {push.reason}")]
     if push.keys:
         said.append(plain(f"First files affected: {', '.join(push.keys[:_MOST_KEYS])}."))
     if push.unblock:
         said.append(sentence(push.unblock))
     return said
+
+
+def _source(push: Push) -> str:
+    return f"{push.source} {'were' if push.is_drop else 'was'}"

@@ -8,6 +8,7 @@ from sqlmodel import Session
 from bot import holds
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CacheShare
+from bot.datasets.drops.tables import Drop
 from bot.datasets.pushes import notices
 from bot.datasets.pushes.decide import (
     AwaitDeletion,
@@ -87,8 +88,16 @@ def _apply(session: Session, push: Push, found: PushFindings) -> None:
         case Done(retained):
             push.is_cleared, push.retained = True, retained
             holds.release(session, PUSH, push.id)
+            _forget(session, push)
         case _:
             pass
+
+
+def _forget(session: Session, push: Push) -> None:
+    """Deletes what was kept of the files of its message."""
+    drop = session.get(Drop, push.id)
+    if drop is not None:
+        session.delete(drop)
 
 
 def _follow(
@@ -104,7 +113,7 @@ def _follow(
         push.obstacle = f"{hide_secrets(said.message)} Retrying."
     if said is None or said.event != "progress":
         return
-    if push.is_upload and not push.stage:
+    if push.is_upload and not push.is_drop and not push.stage:
         notices.waiting(session, push, found.now)
     push.stage, push.files_total, push.bytes_total = said.phase, said.files_total, said.bytes_total
     push.files_done, push.bytes_done = said.files_done, said.bytes_done

@@ -51,6 +51,20 @@ def expected(push: Push) -> Reply:
         (
             plain(f"Preparing a push from your computer to {push.target}."),
             plain("Once its card in this channel shows the button Get the command, click it."),
+            plain(
+                "For a few small files, stop it, drop them into this channel and choose Save files"
+                " as a dataset in the menu of that message."
+            ),
+        )
+    )
+
+
+def dropped(push: Push) -> Reply:
+    """The reply that the files of a message are copied."""
+    return Reply(
+        (
+            plain(f"Copying the files of that message to {push.target}."),
+            plain("Its card in this channel shows the progress. The Stop button ends it."),
         )
     )
 

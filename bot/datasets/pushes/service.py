@@ -17,6 +17,7 @@ from bot.datasets import finding
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CacheShare
+from bot.datasets.drops.tables import DROP, LANE, Drop
 from bot.datasets.job import job_name
 from bot.datasets.location import Location, overlap
 from bot.datasets.pushes.plan import PushRequest
@@ -28,6 +29,7 @@ from bot.holds import SNAPSHOT, Hold
 from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.grammar.slack_parameters import SharedMessage
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
 from bot.volumes.records import ClaimPlace, refuse_stale
@@ -103,11 +105,20 @@ class PushService:
             holds.take(session, _hold(push, offer.volume.kept_as))
         return _begun(session, caller, push, "dataset.push", now)
 
-    def put(self, session: Session, caller: Caller, request: PushRequest, now: datetime) -> Push:
-        """Starts a push of files from the caller's computer to the dataset that it names.
+    def put(
+        self,
+        session: Session,
+        caller: Caller,
+        request: PushRequest,
+        now: datetime,
+        message: SharedMessage | None = None,
+    ) -> Push:
+        """Starts a push of files to the dataset that it names.
 
-        Without a target, it goes to the source of that dataset.
+        They come from the caller's computer, or are those of a message of the caller's channel.
+        Without a target, the push goes to the source of that dataset.
         """
+        _refuse_elsewhere(caller, message)
         datasets, team = self._datasets.set_up(), caller.team or ""
         request = self._aimed(session, team, request)
         use = StoreUse(team, request.store or "", request.target, is_writing=True)
@@ -122,6 +133,10 @@ class PushService:
         push.box_store = datasets.state_store
         push.share_id = push.claim_namespace = ""
         session.add(push)
+        if message is not None:
+            push.message = message.ts
+            session.add(_drop(push, message))
+            wake(session, DROP, push.id, LANE, now)
         return _begun(session, caller, push, "dataset.put", now)
 
     def granted(self, session: Session, caller: Caller, push: Push, now: datetime) -> Push:
@@ -132,7 +147,7 @@ class PushService:
                 " name.",
                 f"Use `{self._format_command(f'dataset put {push.dataset}')}` yourself.",
             )
-        if not push.takes_files:
+        if not push.takes_files or push.is_drop:
             raise ConflictError(
                 "No files can be pushed by this card now.",
                 "It says whether it starts or has ended.",
@@ -301,10 +316,31 @@ def _begun(session: Session, caller: Caller, push: Push, action: str, now: datet
     facts = {"source": push.source, "target": push.target, "store": push.store}
     facts |= {"dataset": push.dataset} if push.dataset else {}
     facts |= {"overwrite": "yes"} if push.is_overwriting else {}
+    facts |= {"message": push.message} if push.is_drop else {}
     record(session, _actor(caller), action, (PUSH, push.id), facts, at=now)
     show_card(session, push.subject, caller.channel, now, live=True, owner=caller.person)
     wake(session, PUSH, push.id, cluster_lane(push.cluster), now)
     return push
+
+
+def _refuse_elsewhere(caller: Caller, message: SharedMessage | None) -> None:
+    """NotAllowedError for a message that people of the caller's channel may not see."""
+    if message is not None and message.channel != caller.channel:
+        raise NotAllowedError(
+            f"That message is in <#{message.channel}>, not here.",
+            "Use the command in the channel of the message.",
+        )
+
+
+def _drop(push: Push, message: SharedMessage) -> Drop:
+    return Drop(
+        id=push.id,
+        workspace_id=push.workspace_id,
+        channel=message.channel,
+        ts=message.ts,
+        thread_ts=message.thread_ts,
+        asked_at=push.asked_at,
+    )
 
 
 def _actor(caller: Caller) -> Actor:

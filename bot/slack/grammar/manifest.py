@@ -16,6 +16,7 @@ SCOPES = {
     "channels:read": "check whether the bot is in a public channel, and suggest an /invite",
     "chat:write": "post and edit cards",
     "commands": "receive slash commands",
+    "files:read": "copy the files of a message to a dataset, if people choose that for it",
     "files:write": "show charts, and send what is too long for a message as a file",
     "groups:history": "find its own post again in private channels",
     "groups:read": "check whether the bot is in a private channel",
@@ -29,6 +30,9 @@ SCOPES = {
 chat:write.public is not among them: a bot cannot read back its own posts in a channel it was not
 invited to, and an invitation is how a team says that it wants the bot.
 """
+
+FILES_SCOPE = "files:read"
+"""A scope that a workspace may withhold: then files are not copied from Slack."""
 
 AGENT_SCOPE = "assistant:write"
 """The further scope of an app with Slack's agent view; it is granted with that alone."""
@@ -151,7 +155,7 @@ def _parameters(given: Sequence[StepParameter]) -> dict[str, Any]:
 def _shortcut(shortcut: Shortcut) -> dict[str, Any]:
     return {
         "name": shortcut.label,
-        "type": "message" if shortcut.on_card else "global",
+        "type": "message" if shortcut.of_message else "global",
         "callback_id": shortcut.callback_id,
         "description": shortcut.description,
     }

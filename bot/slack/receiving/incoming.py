@@ -48,6 +48,7 @@ class Incoming:
     that was clicked or that mentions us; `received` is a `time.monotonic()` moment. A click
     `in_home` came from the person's Home tab; its channel are their direct messages. `opened` says
     only that they opened these.
+    The message that a shortcut was used on `has_files` or not.
     """
 
     kind: Literal[
@@ -69,6 +70,7 @@ class Incoming:
     field_name: str = ""
     view_id: str = ""
     in_home: bool = False
+    has_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def shortcut_from(payload: Payload, arrival: Arrival) -> Incoming:
         message_ts=message.get("ts"),
         received=arrival.received,
         doubted=arrival.doubted,
+        has_files=bool(message.get("files")),
     )
 
 

@@ -28,7 +28,9 @@ export class Composer {
         [name, () => act("shortcut", { name }).catch((error) => toast(error.message))]), ...workflows()]),
     }, "+");
     this.send = h("button", { class: "button primary", onclick: () => this.sends() }, "Send");
-    this.root = h("div", { class: "composer" }, this.list,
+    this.root = h("div", {
+      class: "composer", ondragover: (event) => event.preventDefault(), ondrop: (event) => this.drops(event),
+    }, this.list,
       h("div", { class: "box" }, this.plus, this.area, this.send), this.note);
   }
 
@@ -81,6 +83,22 @@ export class Composer {
     } catch (error) {
       toast(error.message);
       if (!this.area.value) this.fill(text);
+    }
+  }
+
+  /** Posts the files that were dropped here, with what is written as their message. */
+  async drops(event) {
+    event.preventDefault();
+    const dropped = [...event.dataTransfer.files];
+    if (!dropped.length || this.area.disabled) return;
+    const { channel, thread } = this.place();
+    try {
+      const files = await Promise.all(dropped.map(async (each) => ({ name: each.name, content: await base64(each) })));
+      await act("drop", { channel, thread: thread || undefined, text: this.area.value.trim(), files });
+      this.area.value = "";
+      this.grow();
+    } catch (error) {
+      toast(error.message);
     }
   }
 
@@ -172,4 +190,14 @@ function names(sign, start) {
       ...groups.map((each) => [each.name, "group"])];
   return all.filter(([name, real]) => [name, real].some((each) => each.toLowerCase().startsWith(start.toLowerCase())))
     .map(([name, about]) => ({ label: `${sign}${name}`, text: `${sign}${name}`, hint: about }));
+}
+
+/** The content of a file as text in base64. */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.split(",", 2)[1]);
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read`));
+    reader.readAsDataURL(file);
+  });
 }
