@@ -68,23 +68,26 @@ async def _words_alone_have_no_files(alice: Person, version: Card) -> None:
 async def _a_deleted_file_is_refused(story: Story, alice: Person) -> None:
     dropped = await alice.drops("#team-a", {"old.csv": b"gone"})
     dropped.message.files[0].is_deleted = True
-    await _fails(story, alice, dropped, "was deleted.")
+    why = "A file of the message was deleted."
+    await _fails(story, alice, dropped, why, "s3://lake/old/")
 
 
 async def _what_the_app_may_not_read_is_refused(story: Story, alice: Person) -> None:
     dropped = await alice.drops("#team-a", {"new.csv": b"secret"})
     story.world.slack.scopes.discard("files:read")
-    await _fails(story, alice, dropped, "its Slack app lacks the scope files:read.")
+    story.expects_refusal("files.info", "missing_scope")
+    why = "its Slack app lacks the scope files:read."
+    await _fails(story, alice, dropped, why, "s3://lake/new/")
 
 
-async def _fails(story: Story, alice: Person, dropped: Card, why: str) -> None:
+async def _fails(story: Story, alice: Person, dropped: Card, why: str, target: str) -> None:
     await alice.uses(_MENU, dropped)
     form = await alice.is_asked("/dataset put")
-    await form.is_sent(dataset="labels")
-    await alice.is_told(f"Copying the files of that message to {_TARGET}.")
-    card = await story.card("#team-a", f"Files from Slack to {_TARGET}")
+    await form.is_sent(dataset="refused", target=target)
+    await alice.is_told(f"Copying the files of that message to {target}.")
+    card = await story.card("#team-a", f"Files from Slack to {target}")
     await card.shows("Not pushed", why)
-    told = f"Files from Slack were not pushed to {_TARGET}."
+    told = f"Files from Slack were not pushed to {target}."
     await alice.is_mentioned("#team-a", told, thread=card, broadcast=True)
 
 

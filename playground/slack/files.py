@@ -56,12 +56,16 @@ class File:
             "filetype": self.name.rpartition(".")[2],
             "size": self.length,
             "mode": self.mode,
-            "is_external": self.mode == "external",
-            "external_type": "gdrive" if self.mode == "external" else "",
-            "file_access": self.access,
         }
         if self.uploader:
-            seen |= {"user": self.uploader, "user_team": self.team}
+            is_external = self.mode == "external"
+            seen |= {
+                "user": self.uploader,
+                "user_team": self.team,
+                "is_external": is_external,
+                "external_type": "gdrive" if is_external else "",
+                "file_access": self.access,
+            }
         if self.url:
             seen |= {"url_private": self.url, "url_private_download": self.url}
         return seen

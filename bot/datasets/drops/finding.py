@@ -132,8 +132,7 @@ def _refuse_foreign(slack: SlackFiles, drop: Drop, found: Sequence[SharedFile]) 
 
 
 def _uncopied(file: SharedFile, why: str) -> WorkError:
-    name = file.name or file.id
-    return WorkError("wrong_input", f"{name} {why}.", _DROP_AGAIN, (name,))
+    return wrong_input(f"{file.name or 'A file of the message'} {why}.", _DROP_AGAIN)
 
 
 def _keys(names: Sequence[str]) -> list[str]:

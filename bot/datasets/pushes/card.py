@@ -78,7 +78,8 @@ def _state_of_drop(push: Push, drop: Drop | None) -> str:
         case DropPhase.READING:
             return "Reading the files in Slack"
         case _:
-            return "Copying from Slack" if push.stage == "waiting" else ""
+            is_waiting = push.phase == PushPhase.COPYING and not _is_counted(push)
+            return "Copying from Slack" if is_waiting else ""
 
 
 def _state(push: Push, phase: PushPhase, now: datetime) -> str:
