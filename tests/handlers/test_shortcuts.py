@@ -101,11 +101,40 @@ def test_who_may_not_learns_no_names(
     assert "lane" not in as_text(reply)
 
 
+def saving(client: CommandClient, person: str, thread_ts: str | None = None) -> Reply:
+    """The answer to the shortcut on a message with files."""
+    incoming = client.incoming(person, TEAM_A, command="save-files", message_ts="1764230400.000100")
+    used_on = replace(incoming, kind="shortcut", has_files=True, thread_ts=thread_ts)
+    reply = client.application.dispatcher.answer(used_on)
+    assert reply is not None
+    return reply
+
+
+def test_files_of_a_message_are_in_its_form(client: CommandClient) -> None:
+    form = form_of(saving(client, ALICE))
+    link = f"https://slack.com/archives/{TEAM_A}/p1764230400000100"
+    assert (form.title, held(form)) == ("/dataset put", {"message": link})
+    under = held(form_of(saving(client, ALICE, "1764230000.000200")))
+    assert under == {"message": f"{link}?thread_ts=1764230000.000200&cid={TEAM_A}"}
+
+
+def test_a_message_without_files_says_so(client: CommandClient) -> None:
+    assert as_text(used(client, "save-files", ts="10.1")) == (
+        "This message has no files.\n"
+        "Drop files into the channel, then use the shortcut on that message."
+    )
+
+
+@pytest.mark.parametrize("person", [BOB, FAR])
+def test_strangers_save_no_files_of_others(client: CommandClient, person: str) -> None:
+    assert saving(client, person).form is None
+
+
 def test_every_other_shortcut_opens_its_form(client: CommandClient) -> None:
     titles = [
         form_of(used(client, each.callback_id, MIA, "D0MIA")).title
         for each in SHORTCUTS
-        if not each.on_card
+        if not each.of_message
     ]
     assert titles == ["/train submit", "/quota request", "/dataset cache", "/snapshot create"]
 

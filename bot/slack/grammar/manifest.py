@@ -12,7 +12,9 @@ from bot.slack.shortening import cut
 
 SCOPES = {
     "app_mentions:read": "answer @mentions, which work in threads where slash commands do not",
-    "channels:history": "find its own post again when Slack's answer to it was lost",
+    "channels:history": (
+        "find its own post again when Slack's answer to it was lost, and the files to copy"
+    ),
     "channels:read": "check whether the bot is in a public channel, and suggest an /invite",
     "chat:write": "post and edit cards",
     "commands": "receive slash commands",

@@ -12,7 +12,7 @@ from bot.datasets.worker.parts import PART_BYTES
 from playground.ledger import Fault
 from tests.bot.datasets.drops.conftest import Open
 from tests.bot.datasets.drops.dropping import Dropping
-from tests.bot.datasets.worker.proxy import Exchange
+from tests.bot.datasets.worker.proxy import Exchange, proxied
 from tests.bot.slack.receiving.dispatchers import client_of
 from tests.object_stores import Lake
 
