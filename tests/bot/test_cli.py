@@ -332,3 +332,16 @@ def test_the_console_answers_like_slack(terminal: Terminal, cluster: ServedClust
         "Checking who you are.\nTry again in a few seconds.\n",
         "",
     )
+
+
+def test_files_that_cannot_be_read_are_a_warning(terminal: Terminal, slack: ServedSlack) -> None:
+    introduce(terminal, slack)
+    slack.workspace.scopes.discard("files:read")
+    found = json.loads(terminal.run("doctor", "--json")[1])
+    (scopes,) = [each for each in found if each["about"] == "slack scopes"]
+    assert scopes["state"] == "warning"
+    assert scopes["says"] == (
+        "missing: files:read (copy the files of a message to a dataset, if people choose that for"
+        " it); until then, files dropped into Slack are not copied to datasets"
+    )
+    assert scopes["remedy"].startswith("Run `quartermaster manifest`, paste it")

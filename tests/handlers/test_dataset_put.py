@@ -97,7 +97,9 @@ def test_the_grant_is_shown_and_kept_nowhere(putter: Putter) -> None:
     client = putter.client
     assert client.says(ALICE, TEAM_A, "/dataset put chest-xray --name v2") == (
         f"Preparing a push from your computer to s3://{putter.bucket}/set/.\n"
-        "Once its card in this channel shows the button Get the command, click it."
+        "Once its card in this channel shows the button Get the command, click it.\n"
+        "For a few small files, stop it, drop them into this channel and choose Save files as a"
+        " dataset in the menu of that message."
     )
     putter.waits()
     putter.grants(GRANT % (SECRET, SECRET))

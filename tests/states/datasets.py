@@ -5,6 +5,7 @@ from typing import Any
 
 from bot.datasets.caches.notices import CHANGED
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, VersionUse
+from bot.datasets.drops.tables import Drop, DroppedFile, DropPhase, kept
 from bot.datasets.tables import Dataset, Push, PushPhase, Version, VersionPhase
 from tests.handlers.command_client import ALICE
 from tests.states.state import DAY, HOUR, ID, MINUTE, NOW, SILENT, State, card, usual
@@ -207,9 +208,40 @@ def _pushes() -> Iterator[State]:
     yield card(
         "push-from-computer-done", push(**done, **computer, version_id=OTHER), dataset(), made
     )
+    yield from _drops(computer | {"message": "1764230400.000100"}, done, going)
     why = {
         "reason": "The keys of store lake may not write to s3://lake/run-7/.",
         "unblock": ASK,
         "keys": ["run-7/metrics.json"],
     }
     yield card("push-failed", push(phase=PushPhase.FAILED, ended_at=NOW, **why))
+
+
+def drop(phase: DropPhase, **more: Any) -> Drop:
+    """The files of a message, of which two have the same name."""
+    names = ("labels.csv", "image.png", "image.png")
+    keys = ("labels.csv", "image.png", "image-2.png")
+    found = [
+        DroppedFile(f"F{n}", name, key, 1_200_000)
+        for n, (name, key) in enumerate(zip(names, keys, strict=True))
+    ]
+    fields: dict[str, Any] = {
+        "id": ID, "workspace_id": "T0QM", "channel": "C0TEAMA", "ts": "1764230400.000100",
+        "thread_ts": "1764230400.000100", "asked_at": NOW - 10 * MINUTE, "phase": phase,
+        "files": [] if phase is DropPhase.FINDING else kept(found),
+    }  # fmt: skip
+    return Drop(**(fields | more))
+
+
+def _drops(slack: dict[str, Any], done: dict[str, Any], going: dict[str, Any]) -> Iterator[State]:
+    yield card("push-from-slack-finding", push(**slack), drop(DropPhase.FINDING))
+    slow = "Slack did not answer (file_download, ReadTimeoutError)."
+    reading = drop(DropPhase.READING, trouble=slow)
+    yield card("push-from-slack-reading", push(**slack, phase=PushPhase.STARTING), reading)
+    sending = drop(DropPhase.SENDING, turns=1)
+    yield card("push-from-slack-sending", push(**going, **slack, stage="waiting"), sending)
+    made = recorded(id=OTHER, dataset="run-7", name="v1")
+    yield card(
+        "push-from-slack-done", push(**done, **slack, version_id=OTHER), dataset(), made,
+        drop(DropPhase.ENDED),
+    )  # fmt: skip
