@@ -94,6 +94,24 @@ def test_typing_without_a_bot_shows_slacks_own_error(tmp_path: Path) -> None:
     asked(tmp_path, ask)
 
 
+def test_files_are_dropped_by_http(tmp_path: Path) -> None:
+    async def ask(world: World, client: httpx.AsyncClient) -> None:
+        said = {"person": "Alice", "channel": "#team-a", "files": {"labels.csv": "a,b"}}
+        dropped = (await client.post("/drop", json=said)).json()
+        (message,) = world.slack.channels["C0TEAMA"].messages
+        assert (message.ts, world.slack.text_of(message)) == (
+            dropped["ts"], "[file: labels.csv, 3 bytes]",
+        )  # fmt: skip
+        assert error_of(await client.post("/drop", json=said | {"files": {"empty.csv": ""}})) == (
+            409, "empty.csv is empty, which Slack does not take",
+        )  # fmt: skip
+        assert error_of(await client.post("/drop", json=said | {"files": "labels.csv"})) == (
+            400, '"files" must be an object of texts by the name of the file',
+        )  # fmt: skip
+
+    asked(tmp_path, ask)
+
+
 def test_channels_are_shown_as_one_person_sees_them(tmp_path: Path) -> None:
     async def ask(world: World, client: httpx.AsyncClient) -> None:
         post(world.slack, Message("C0TEAMA", "", BOT_USER, "for all"))

@@ -1,5 +1,6 @@
 """What people do on the page, and what the page says where they cannot."""
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,27 @@ def test_commands_in_threads_are_refused(tmp_path: Path) -> None:
             409,
             {"error": "/train is not supported in threads. Sorry!"},
         )
+
+    shown(tmp_path, play)
+
+
+def test_dropped_files_are_in_the_message(tmp_path: Path) -> None:
+    async def play(page: Shown) -> None:
+        files = [{"name": "labels.csv", "content": b64encode(b"a,b\n").decode()}]
+        status, _ = await page.act("drop", **ALICE, **TEAM_A, files=files, text="our labels")
+        (message,) = page.world.slack.channels["C0TEAMA"].messages
+        assert (status, page.world.slack.text_of(message)) == (
+            200, "our labels\n[file: labels.csv, 4 bytes]",
+        )  # fmt: skip
+        assert message.files[0].content == b"a,b\n"
+        for given, code, words in (
+            ("labels.csv", 400, '"files" must be a list of {"name", "content"}'),
+            ([{"name": "a", "content": "?"}], 400, '"content" must be in base64'),
+        ):
+            answer = await page.act("drop", **ALICE, **TEAM_A, files=given)
+            assert answer == (code, {"error": words})
+        elsewhere = await page.act("drop", **ALICE, channel="C0TEAMB", files=files)
+        assert elsewhere == (409, {"error": "Alice is not in team-b"})
 
     shown(tmp_path, play)
 
