@@ -211,9 +211,8 @@ def _pushes() -> Iterator[State]:
     yield from _drops(computer | {"message": "1764230400.000100"}, done, going)
     why = {
         "reason": "The keys of store lake may not write to s3://lake/run-7/.",
-        "unblock": ASK,
-        "keys": ["run-7/metrics.json"],
-    }
+        "unblock": ASK, "keys": ["run-7/metrics.json"],
+    }  # fmt: skip
     yield card("push-failed", push(phase=PushPhase.FAILED, ended_at=NOW, **why))
 
 
