@@ -47,11 +47,11 @@ async def _is_saved(story: Story, request: str) -> None:
     await alice.types("#team-a", f"/dataset put {name} --to {target} --from {link}")
     card = await story.card("#team-a", f"Files from Slack to {target}")
     await card.shows("Pushed", "2 by MD5")
-    said = f"Files from Slack were pushed to {target}: 2 files, 33 bytes."
+    said = f"Files from Slack were pushed to {target}: 2 files, 32 bytes."
     await alice.is_mentioned("#team-a", said, thread=card)
     version = await story.card("#team-a", f"{name}@v1")
     await version.shows("Recorded")
-    recorded = f"{name}@v1 is recorded: 2 objects, 33 bytes."
+    recorded = f"{name}@v1 is recorded: 2 objects, 32 bytes."
     await alice.is_mentioned("#team-a", recorded, thread=version)
     await story.until(lambda: not _jobs(story), lambda: f"{_jobs(story)} are still there")
     # What comes next must not meet the bot while it starts.
