@@ -128,7 +128,7 @@ def _refuse_foreign(slack: SlackFiles, drop: Drop, found: Sequence[SharedFile]) 
     for uploader in dict.fromkeys(file.uploader for file in found if file.uploader):
         if slack.user(uploader).is_stranger:
             file = next(each for each in found if each.uploader == uploader)
-            raise _uncopied(file, "was shared by somebody of another organisation")
+            raise _uncopied(file, "was shared by a person of another organisation")
 
 
 def _uncopied(file: SharedFile, why: str) -> WorkError:

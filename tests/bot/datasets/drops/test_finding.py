@@ -110,7 +110,7 @@ def test_files_of_another_company_are_refused(rig: Dropping) -> None:
     people["U0FAR"] = User("U0FAR", "far", "Far Away", team_id="T0PARTNER", is_stranger=True)
     rig.slack.workspace.channels[TEAM_A].members.append("U0FAR")
     rig.put(rig.drop(LABELS, person="U0FAR"))
-    assert rig.fails() == ("labels.csv was shared by somebody of another organisation.", AGAIN)
+    assert rig.fails() == ("labels.csv was shared by a person of another organisation.", AGAIN)
 
 
 def test_more_than_the_limit_is_refused(rig: Dropping) -> None:
