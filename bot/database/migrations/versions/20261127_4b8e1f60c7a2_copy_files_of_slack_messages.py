@@ -6,7 +6,7 @@ from alembic import op
 from bot.database.columns import Moment
 
 revision = "4b8e1f60c7a2"
-down_revision = "9d41c7e05ab3"
+down_revision = 'c41e8a7d60b2'
 branch_labels = None
 depends_on = None
 
