@@ -33,12 +33,21 @@ def _stores(command: Callable[..., None]) -> Callable[..., None]:
     return _PATIENCE(command)
 
 
+_COPIES = "Folder of the dataset's copies: s3://BUCKET/PREFIX/."
+_COPIES_STORE = "The store of the copies, as JSON."
+
+
 @main.command(
     epilog=examples("survey --source s3://lake/chest-xray/ --manifest s3://state/manifests/1/ ...")
 )
 @_stores
+@click.option("--copies", default="", help=f"{_COPIES} Copies each object there.")
+@click.option("--copies-store", default="", help=_COPIES_STORE)
 def survey(**stores: Any) -> None:
     """List a dataset and write its manifest; run by the bot in a Job.
+
+    With --copies it also copies the objects, unless their bucket keeps versions. When restarted, it
+    lists again, and copies what is missing.
 
     Progress goes to standard output, one JSON object per line. Exits 65 when a retry cannot help,
     75 when it may.
@@ -83,6 +92,8 @@ def survey(**stores: Any) -> None:
     show_default=True,
     help="auto uses obstore, and boto3 for what obstore cannot read.",
 )
+@click.option("--copies", default="", help=f"{_COPIES} Read for what is gone from the source.")
+@click.option("--copies-store", default="", help=_COPIES_STORE)
 @click.option("--keep-open", is_flag=True, help="Skip the last rename; see finish.")
 def fill(**options: Any) -> None:
     """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
@@ -114,6 +125,26 @@ def verify(**options: Any) -> None:
     from bot.datasets.worker.command import run_verify
 
     run_verify(options)
+
+
+@main.command(
+    epilog=examples("sweep --copies s3://state/copies/1/ --keep s3://state/manifests/2/ ...")
+)
+@click.option("--copies", required=True, help=_COPIES)
+@click.option("--copies-store", required=True, help=_COPIES_STORE)
+@click.option(
+    "--keep", multiple=True, help="Manifest of a version that keeps its copies, in that store."
+)
+@_PATIENCE
+def sweep(**options: Any) -> None:
+    """Delete a dataset's copies that no version needs; run by the bot in a Job.
+
+    Safe to repeat. Progress goes to standard output, one JSON object per line. Exits 65 when a
+    retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.command import run_sweep
+
+    run_sweep(options)
 
 
 @main.command(epilog=examples("finish --target /data --digest sha256:..."))

@@ -11,6 +11,7 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.caches.card import described, last_use, where
 from bot.datasets.caches.tables import Cache, VersionUse
 from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase
+from bot.datasets.versions import copies
 from bot.datasets.wording import name_of, objects, readers, short, size
 from bot.durations import format_duration
 from bot.slack.card import Card, Progress, Table, Tone
@@ -20,9 +21,11 @@ _TONES = {
     VersionPhase.ASKED: Tone.WAITING,
     VersionPhase.STARTING: Tone.WAITING,
     VersionPhase.LISTING: Tone.WORKING,
+    VersionPhase.COPYING: Tone.WORKING,
     VersionPhase.READY: Tone.GOOD,
     VersionPhase.UNCHANGED: Tone.QUIET,
     VersionPhase.CHANGED: Tone.QUIET,
+    VersionPhase.REMOVED: Tone.QUIET,
     VersionPhase.FAILED: Tone.BAD,
 }
 _VERSIONS = ("Version", "Objects", "Size", "Digest", "Age", "By", "Note")
@@ -96,13 +99,14 @@ def version_card(version: Version, around: VersionContext, now: datetime) -> Car
     """The card of a version at this moment."""
     phase = VersionPhase(version.phase)
     is_hindered = version.is_live and (version.trouble or version.obstacle or version.is_late)
+    is_going = phase in {VersionPhase.LISTING, VersionPhase.COPYING}
     return Card(
-        title=version.reference,
+        title=_title(version),
         state=_state(version, phase, now),
         tone=Tone.WARNING if is_hindered or version.problems else _TONES[phase],
         lines=(*_lines(version, around), *(described(each, now) for each in around.caches)),
         facts=tuple(_facts(version, around, now)),
-        progress=_progress(version) if phase is VersionPhase.LISTING else None,
+        progress=_progress(version) if is_going else None,
     )
 
 
@@ -136,23 +140,33 @@ def list_card(team: str, entries: Sequence[Entry], words: str, now: datetime) ->
     return Card(title, table=Table(_DATASETS, rows))
 
 
+def _title(version: Version) -> str:
+    if not version.is_sweep:
+        return version.reference
+    return f"Copy of {version.reference}" if version.name else f"Copies of {version.dataset}"
+
+
 def _state(version: Version, phase: VersionPhase, now: datetime) -> str:
+    lasting = format_duration(max(now - version.since, now - now))
     match phase:
         case VersionPhase.ASKED | VersionPhase.STARTING:
             return "Starting"
         case VersionPhase.LISTING:
-            return f"Listing for {format_duration(max(now - version.since, now - now))}"
+            return f"{'Removing' if version.is_sweep else 'Listing'} for {lasting}"
+        case VersionPhase.COPYING:
+            return f"Copying for {lasting}"
         case VersionPhase.READY:
             return "Recorded"
-        case VersionPhase.UNCHANGED:
-            return "Unchanged"
-        case VersionPhase.CHANGED:
-            return "Changed"
+        case VersionPhase.UNCHANGED | VersionPhase.CHANGED | VersionPhase.REMOVED:
+            return phase.capitalize()
         case VersionPhase.FAILED:
-            return "Not recorded"
+            return "Not removed" if version.is_sweep else "Not recorded"
 
 
 def _progress(version: Version) -> Progress:
+    if version.phase == VersionPhase.COPYING:
+        whole = f"objects, {size(version.bytes_seen)} of {size(version.size_bytes or 0)}"
+        return Progress(version.objects_seen, version.objects, whole)
     so_far = f"object{'' if version.objects_seen == 1 else 's'}, {size(version.bytes_seen)} so far"
     return Progress(version.objects_seen, None, so_far)
 
@@ -184,6 +198,9 @@ def _joined(keys: Sequence[str]) -> Iterator[Markup]:
 
 
 def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[tuple[str, Markup]]:
+    if version.is_sweep:
+        yield from _sweep_facts(version, around)
+        return
     yield "Source", code(version.source)
     yield "Store", code(version.store)
     yield "Requested by", plain(around.person)
@@ -197,10 +214,21 @@ def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[
         yield "Duration", plain(format_duration(version.ended_at - version.started_at))
     if version.digest:
         yield "Digest", code(version.digest)
+    yield from copies.facts(version)
     yield from _origin(version, around)
     newest, count = around.uses
     if newest:
         yield "Read by", join(*_readers_of(newest, count - len(newest)))
+
+
+def _sweep_facts(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:
+    """What a removal of copies deletes where, and what it deleted."""
+    yield "Copied to", code(version.copies)
+    yield "Store", code(version.manifest_store)
+    yield "Requested by", plain(around.person)
+    yield "Requested", when(version.asked_at)
+    if version.phase == VersionPhase.REMOVED:
+        yield "Result", plain(copies.removed(version))
 
 
 def _origin(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import func
 from sqlmodel import Session, col, select
 
-from bot.datasets.tables import Dataset, Version, VersionPhase
+from bot.datasets.tables import CopyState, Dataset, Version, VersionPhase
 from bot.errors import NotFoundError
 from bot.slack.grammar.reading import closest
 from bot.slack.markup import FormatCommand
@@ -94,7 +94,11 @@ def latest_survey(session: Session, dataset_id: str) -> Version | None:
     """The last survey that a person or a push requested, however it ended."""
     return session.exec(
         select(Version)
-        .where(col(Version.dataset_id) == dataset_id, col(Version.is_refresh).is_(False))
+        .where(
+            col(Version.dataset_id) == dataset_id,
+            col(Version.is_refresh).is_(False),
+            col(Version.is_sweep).is_(False),
+        )
         .order_by(col(Version.id).desc())
         .limit(1)
     ).first()
@@ -104,7 +108,7 @@ def latest_refresh(session: Session, dataset_id: str) -> Version | None:
     """The last check for new content; None if a version was requested after it."""
     last = session.exec(
         select(Version)
-        .where(col(Version.dataset_id) == dataset_id)
+        .where(col(Version.dataset_id) == dataset_id, col(Version.is_sweep).is_(False))
         .order_by(col(Version.id).desc())
         .limit(1)
     ).first()
@@ -113,11 +117,59 @@ def latest_refresh(session: Session, dataset_id: str) -> Version | None:
 
 def live_survey(session: Session, dataset_id: str) -> Version | None:
     """The survey of a dataset that has not ended; None without one."""
+    found = _live(session, dataset_id)
+    return None if found is None or found.is_sweep else found
+
+
+def live_sweep(session: Session, dataset_id: str) -> Version | None:
+    """The removal of copies of a dataset that has not ended; None without one."""
+    found = _live(session, dataset_id)
+    return found if found is not None and found.is_sweep else None
+
+
+def keeping(session: Session, sweep: Version) -> list[str]:
+    """The manifests of the versions whose copies stay."""
+    made = copied(session, sweep.dataset_id)
+    where = sweep.copies, sweep.manifest_store
+    return [
+        each.manifest
+        for each in made
+        if each.copy_state == CopyState.MADE and (each.copies, each.manifest_store) == where
+    ]
+
+
+def latest_sweep(session: Session, dataset_id: str) -> Version | None:
+    """The last removal of copies of a dataset, however it ended."""
+    return session.exec(
+        select(Version)
+        .where(col(Version.dataset_id) == dataset_id, col(Version.is_sweep).is_(True))
+        .order_by(col(Version.id).desc())
+        .limit(1)
+    ).first()
+
+
+def _live(session: Session, dataset_id: str) -> Version | None:
     return session.exec(
         select(Version).where(
             col(Version.dataset_id) == dataset_id, col(Version.ended_at).is_(None)
         )
     ).first()
+
+
+def copied(session: Session, dataset_id: str) -> list[Version]:
+    """All rows of a dataset that made copies, or began to, newest first."""
+    return list(
+        session.exec(
+            select(Version)
+            .where(
+                col(Version.dataset_id) == dataset_id,
+                col(Version.copies) != "",
+                col(Version.copy_state) != CopyState.NOT_NEEDED,
+                col(Version.is_sweep).is_(False),
+            )
+            .order_by(col(Version.id).desc())
+        )
+    )
 
 
 class Newest(NamedTuple):

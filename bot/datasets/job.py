@@ -12,7 +12,7 @@ from bot.cluster.types.containers import unexpanded, without_gpus
 from bot.cluster.types.objects import Condition, Job, find_condition
 from bot.config import Datasets, Store
 from bot.datasets.object_store import settings_of
-from bot.datasets.tables import Version
+from bot.datasets.tables import CopyState, Version
 
 Manifest = dict[str, Any]
 CONTAINER = "worker"
@@ -42,6 +42,32 @@ def survey_job(
         *("--manifest", version.manifest),
         *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
     ]
+    if version.copy_state == CopyState.WANTED:
+        arguments += copies_of(version, stores)
+    return _job(version, worker_pod(datasets, used, arguments), installation)
+
+
+def sweep_job(
+    version: Version,
+    kept: Iterable[str],
+    datasets: Datasets,
+    stores: Mapping[str, Store],
+    installation: str,
+) -> Manifest:
+    """The Job that deletes the copies which none of the manifests in `kept` names."""
+    used = {version.manifest_store: stores[version.manifest_store]}
+    keep = (word for manifest in kept for word in ("--keep", manifest))
+    arguments = ["sweep", *copies_of(version, stores), *keep]
+    return _job(version, worker_pod(datasets, used, arguments), installation)
+
+
+def copies_of(version: Version, stores: Mapping[str, Store]) -> list[str]:
+    """The arguments that name the copies of a version; its pod has the keys of that store."""
+    store = version.manifest_store
+    return ["--copies", version.copies, "--copies-store", told(store, stores[store])]
+
+
+def _job(version: Version, pod: Manifest, installation: str) -> Manifest:
     ours = {
         labels.MANAGED_BY: labels.MANAGER,
         labels.INSTALLATION: installation,
@@ -49,11 +75,8 @@ def survey_job(
         labels.TEAM: version.team,
         labels.PERSON: version.person,
     }
-    return worker_job(
-        {"name": version.job_name, "namespace": version.namespace, "labels": ours},
-        worker_pod(datasets, used, arguments),
-        LONGEST_SECONDS,
-    )
+    metadata = {"name": version.job_name, "namespace": version.namespace, "labels": ours}
+    return worker_job(metadata, pod, LONGEST_SECONDS)
 
 
 def worker_job(metadata: Manifest, pod: Manifest, longest_seconds: int) -> Manifest:

@@ -14,13 +14,16 @@ from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
-from bot.datasets.tables import DATASET, VERSION, Dataset, Version, VersionPhase
-from bot.datasets.versions.surveys import new_survey
+from bot.datasets.removing import CopyRemover, refuse_swept
+from bot.datasets.tables import DATASET, VERSION, CopyState, Dataset, Version, VersionPhase
+from bot.datasets.versions.replies import copy_offered
+from bot.datasets.versions.surveys import copies_of, new_survey
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.people.access import Caller, Right
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
+from bot.slack.card import Reply
 from bot.slack.grammar.reading import closest
 from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
@@ -50,6 +53,7 @@ class DatasetService:
     def __init__(self, settings: Callable[[], Settings], format_command: FormatCommand) -> None:
         self._settings = settings
         self._format_command = format_command
+        self.copies = CopyRemover(format_command)
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
         """Adds a dataset of the caller's team; UserError if the input is not valid."""
@@ -89,8 +93,10 @@ class DatasetService:
         name: str | None,
         note: str,
         now: datetime,
+        *,
+        has_copy: bool = False,
     ) -> Version:
-        """Starts a survey for a new version; `what` is the dataset, a name and a note.
+        """Starts a survey for a new version, with a copy of its objects if `has_copy`.
 
         Without a name, the version gets the next free one of v1, v2 and so on.
         """
@@ -98,8 +104,7 @@ class DatasetService:
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
         ready = finding.versions(session, dataset.id)
-        taken = {each.name for each in ready}
-        free = _free_name(taken)
+        free = _free_name(taken := {each.name for each in ready})
         if name in taken:
             raise ConflictError(
                 f"{dataset.name} already has a version {name}, and a named version never changes.",
@@ -109,13 +114,30 @@ class DatasetService:
         row = new_survey(dataset, datasets, caller.person, caller.channel, now)
         row.name, row.note = name or free, note
         row.parents = [each.id for each in ready[:1]]
+        if has_copy:
+            row.copy_state, row.copies = CopyState.WANTED, copies_of(dataset, datasets)
+            row.copy_price = self.copy_price()
         session.add(row)
         session.flush()
-        facts = {"name": row.reference} | ({"note": note} if note else {})
+        told = {"name": row.reference, "note": note, "copies": row.copies}
+        facts = {key: value for key, value in told.items() if value}
         record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
         show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
         wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
         return row
+
+    def offer_copy(self, session: Session, caller: Caller, dataset: Dataset, command: str) -> Reply:
+        """What a version with a copy would take; `command` asks for it."""
+        self._refuse_others(caller, dataset, "record versions of it")
+        bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
+        newest = next(iter(finding.versions(session, dataset.id)), None)
+        place = copies_of(dataset, self.set_up())
+        return copy_offered(dataset, newest, place, self.copy_price(), command)
+
+    def copied(self, session: Session, dataset: Dataset) -> list[Version]:
+        """The versions of a dataset that have copies, newest first."""
+        made = finding.copied(session, dataset.id)
+        return [each for each in made if each.copy_state == CopyState.MADE]
 
     def remove(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> Dataset:
         """Removes a dataset from the catalogue; its objects in the store stay."""
@@ -127,6 +149,7 @@ class DatasetService:
             )
         self._refuse_surveyed(session, dataset, now)
         self._refuse_cached(session, dataset)
+        self.copies.remove_all(session, caller, dataset, now)
         dataset.removed_at = now
         session.add(dataset)
         facts = {"name": dataset.name}
@@ -179,6 +202,11 @@ class DatasetService:
         caches = caching.live(session, dataset.id)
         seen = finding.latest_refresh(session, dataset.id)
         return Shelf(dataset, versions, names, survey, caches, seen)
+
+    def copy_price(self) -> float | None:
+        """The monthly price of a GiB where copies are; None if it is unknown."""
+        store = self._settings().stores.get(self.set_up().state_store)
+        return store.price_per_gib_month if store is not None else None
 
     def set_up(self) -> Datasets:
         """The settings of datasets; ConflictError if they are not configured."""
@@ -246,6 +274,7 @@ class DatasetService:
             )
 
     def _refuse_surveyed(self, session: Session, dataset: Dataset, now: datetime) -> None:
+        refuse_swept(session, dataset.id, dataset.name)
         live = finding.live_survey(session, dataset.id)
         if live is not None and live.is_refresh:
             # A requested survey starts now, so that it records the content as of the request.

@@ -16,20 +16,38 @@ PUSH = "dataset-push"
 
 
 class VersionPhase(StrEnum):
-    """How far the survey of a version is; the last four are ends."""
+    """How far the survey of a version is; the last five are ends."""
 
     ASKED = "asked"
     STARTING = "starting"
     LISTING = "listing"
+    COPYING = "copying"
     READY = "ready"
     UNCHANGED = "unchanged"
     CHANGED = "changed"
+    REMOVED = "removed"
     FAILED = "failed"
 
 
 ENDS = frozenset(
-    {VersionPhase.READY, VersionPhase.UNCHANGED, VersionPhase.CHANGED, VersionPhase.FAILED}
+    {
+        VersionPhase.READY,
+        VersionPhase.UNCHANGED,
+        VersionPhase.CHANGED,
+        VersionPhase.REMOVED,
+        VersionPhase.FAILED,
+    }
 )
+
+
+class CopyState(StrEnum):
+    """Whether a version's objects have copies; the bucket may make them unnecessary."""
+
+    NONE = ""
+    WANTED = "wanted"
+    MADE = "made"
+    NOT_NEEDED = "not_needed"
+    REMOVED = "removed"
 
 
 class Dataset(SQLModel, table=True):
@@ -84,6 +102,13 @@ class Version(SQLModel, table=True):
 
     A version that `is_refresh` only checks whether the source has changed. It has no name and no
     card, and never becomes ready; with new content it ends as `changed`.
+
+    `copies` is the folder of `manifest_store` where copies of its objects are, or will be, and
+    `copy_state` whether fills may read them. Of these, `copied_files` were new, and verified as
+    `verified_by` says. `copy_price` is the monthly price of a GiB there, if known. A row that
+    `is_sweep` is no version: its Job deletes the copies that only the version of its name needed,
+    or all of a removed dataset, then without a name. `copied_files` are then those that it deleted,
+    `objects` those that stay.
     """
 
     __tablename__: ClassVar[Any] = "dataset_versions"
@@ -156,6 +181,22 @@ class Version(SQLModel, table=True):
     is_late: bool = False
     is_cleared: bool = False
     is_refresh: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    is_sweep: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    copies: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    copy_state: str = Field(default=CopyState.NONE, sa_column_kwargs={"server_default": ""})
+    copy_price: float | None = None
+    copied_files: int = Field(
+        default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"}
+    )
+    copied_bytes: int = Field(
+        default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"}
+    )
+    verified_by: dict[str, int] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
+    verified_bytes: dict[str, int] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
+    )
 
     @property
     def is_live(self) -> bool:

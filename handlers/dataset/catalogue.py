@@ -1,6 +1,8 @@
 """/dataset: the catalogue of datasets and their versions."""
 
 import re
+import shlex
+from dataclasses import dataclass
 
 from bot.commands.context import Context
 from bot.config import is_place
@@ -9,6 +11,7 @@ from bot.datasets.comparing import difference_card
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.service import EVERYONE, NewDataset
+from bot.datasets.versions.replies import all_removal_offered, removal_offered
 from bot.datasets.wording import readers
 from bot.errors import UsageError
 from bot.people.access import Right
@@ -91,6 +94,24 @@ class Readers:
 dataset = Part("dataset")
 
 
+@dataclass(frozen=True)
+class VersionArguments:
+    """The input of `/dataset version`; with `is_meant` copies are made without confirmation."""
+
+    of: str
+    name: str | None = None
+    note: str = ""
+    has_copy: bool = False
+    is_meant: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command that asks for the same."""
+        named = f" --name {self.name}" if self.name else ""
+        noted = f" --note {shlex.quote(self.note)}" if self.note else ""
+        return f"dataset version {self.of}{named}{noted} --copy"
+
+
 @dataset.verb(
     "add",
     "Add a dataset to the catalogue",
@@ -163,19 +184,33 @@ def show(ctx: Context, reference: Reference) -> Reply:
     "Record the current content of a dataset as an immutable version",
     right=Right.DATASET_VERSION,
     mutates=True,
-    examples=("version chest-xray", 'version chest-xray --name v3 --note "cleaned labels"'),
+    into=VersionArguments,
+    examples=(
+        "version chest-xray",
+        'version chest-xray --name v3 --note "cleaned labels"',
+        "version chest-xray --copy",
+    ),
     team="Team that owns it (default: the channel's)",
 )
 @dataset.argument("of", DatasetName(), help="Dataset")
 @dataset.option("--name", VersionName(), help="Name of the version (default: v1, v2, ...)")
 @dataset.option("--note", default="", help="What is new in this version")
-def version(ctx: Context, of: str, name: str | None, note: str) -> Reply:
+@dataset.option("--copy", "has_copy", flag=True, help="Copy its objects, so that it survives")
+@dataset.option("--yes", "is_meant", flag=True, help="Copy without confirmation")
+def version(ctx: Context, asked: VersionArguments) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
-    found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], of)
-    row = ctx.datasets.catalogue.version(ctx.session, ctx.caller, found, name, note, ctx.now)
+    catalogue = ctx.datasets.catalogue
+    found = catalogue.find(ctx.session, ctx.team()[0], asked.of)
+    if asked.has_copy and not asked.is_meant:
+        command = ctx.format_command(asked.command)
+        return catalogue.offer_copy(ctx.session, ctx.caller, found, command)
+    row = catalogue.version(
+        ctx.session, ctx.caller, found, asked.name, asked.note, ctx.now, has_copy=asked.has_copy
+    )
+    how = "listed, then copied" if asked.has_copy else "listed, not read"
     return Reply(
         (
-            join("Recording ", code(row.reference), ". Its objects are listed, not read."),
+            join("Recording ", code(row.reference), f". Its objects are {how}."),
             plain("Its card in this channel shows the progress."),
         )
     )
@@ -211,22 +246,62 @@ def diff(ctx: Context, before: Reference, after: Reference) -> Reply:
 
 @dataset.verb(
     "remove",
-    "Remove a dataset from the catalogue; its objects stay in the store",
+    "Remove a dataset from the catalogue, or the copy of a version; the source stays as it is",
     right=Right.DATASET_REMOVE,
     mutates=True,
-    examples=("remove chest-xray",),
+    examples=("remove chest-xray", "remove chest-xray@v3 --copy"),
     team="Team that owns it (default: the channel's)",
 )
-@dataset.argument("name", DatasetName(), help="Dataset")
-def remove(ctx: Context, name: str) -> Reply:
-    """Removes a dataset, and says how to add it again."""
-    found = ctx.datasets.catalogue.find(ctx.session, ctx.team()[0], name)
-    row = ctx.datasets.catalogue.remove(ctx.session, ctx.caller, found, ctx.now)
+@dataset.argument("reference", DatasetReference(), help="Dataset, or version whose copy is removed")
+@dataset.option("--copy", "is_copy", flag=True, help="Remove only the copy of the version")
+@dataset.option("--yes", "is_meant", flag=True, help="Remove copies without confirmation")
+def remove(ctx: Context, reference: Reference, is_copy: bool, is_meant: bool) -> Reply:  # noqa: FBT001 - named by the declaration
+    """Removes a dataset, and says how to add it again; or removes a version's copy."""
+    team, catalogue = ctx.team()[0], ctx.datasets.catalogue
+    if is_copy or reference.version is not None:
+        return _remove_copy(ctx, team, reference, is_copy=is_copy, is_meant=is_meant)
+    found = catalogue.find(ctx.session, team, reference.name)
+    made = catalogue.copied(ctx.session, found)
+    if made and not is_meant:
+        command = ctx.format_command(f"dataset remove {found.name}")
+        return all_removal_offered(found, made, command)
+    row = catalogue.remove(ctx.session, ctx.caller, found, ctx.now)
     undo = code(ctx.format_command(f"dataset add {row.name} {row.source} --store {row.store}"))
+    gone = plain("Its copies are being removed; a card in this channel shows the progress.")
     return Reply(
         (
             join("Removed ", code(row.name), " from the catalogue. Nothing in ", code(row.source),
                  " was changed."),
             join(undo, " adds it again, without its versions."),
+            *((gone,) if made else ()),
         )
     )  # fmt: skip
+
+
+def _remove_copy(
+    ctx: Context, team: str, reference: Reference, *, is_copy: bool, is_meant: bool
+) -> Reply:
+    """Removes the copy of a version, which itself stays."""
+    command = ctx.format_command(f"dataset remove {reference.name}@{reference.version or 'v3'}")
+    if not is_copy:
+        raise UsageError(
+            f"{reference.spelled} is not removed: a version stays as long as its dataset, because"
+            " runs name it.",
+            f"To remove only its copy: `{command} --copy`.",
+        )
+    if reference.version is None:
+        raise UsageError(
+            "Name the version whose copy is to be removed.", f"For example `{command} --copy`."
+        )
+    catalogue = ctx.datasets.catalogue
+    version = catalogue.find_version(ctx.session, team, reference)
+    catalogue.copies.check(ctx.session, ctx.caller, version)
+    if not is_meant:
+        return removal_offered(version, f"{command} --copy")
+    catalogue.copies.remove(ctx.session, ctx.caller, version, ctx.now)
+    return Reply(
+        (
+            join("Removing the copy of ", code(version.reference), "."),
+            plain("A card in this channel shows the progress."),
+        )
+    )

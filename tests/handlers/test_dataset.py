@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import select
 
 from bot.database.database import Session
-from bot.datasets.tables import Version, VersionPhase
+from bot.datasets.tables import CopyState, Version, VersionPhase
 from tests.handlers.command_client import (
     ALICE,
     BOB,
@@ -160,3 +160,96 @@ def test_removing_says_how_to_undo(client: CommandClient) -> None:
 
 def test_without_settings_there_are_none(plain_client: CommandClient) -> None:
     assert plain_client.says(ALICE, TEAM_A, ADD).splitlines()[0] == "Datasets are not configured."
+
+
+def copied(client: CommandClient) -> None:
+    """The recorded version has a copy."""
+
+    def work(session: Session) -> None:
+        version = session.exec(select(Version)).one()
+        version.copy_state, version.copies = CopyState.MADE, "s3://lake/state/copies/1/"
+        version.copied_files, version.copied_bytes = 627_615, 45_000_000_000
+        session.add(version)
+
+    client.application.database.transaction(work)
+
+
+def test_copy_is_offered_with_its_size(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    asked = '/dataset version chest-xray --name v1 --note "as delivered" --copy'
+    offer = client.says(ALICE, TEAM_A, asked).splitlines()
+    assert offer[1:] == [
+        "The size is unknown until the objects are listed (unknown price).",
+        (
+            "Objects that have a copy already are not copied again. If the bucket keeps versions,"
+            " nothing is copied, because the version then names the version of each object."
+        ),
+        (
+            "Nothing has started. `/dataset version chest-xray --name v1 --note 'as delivered'"
+            " --copy --yes` starts it."
+        ),
+    ]
+    assert client.says(ALICE, TEAM_A, f"{asked} --yes") == (
+        "Recording `chest-xray@v1`. Its objects are listed, then copied.\n"
+        "Its card in this channel shows the progress."
+    )
+    recorded(client)
+    offer = client.says(ALICE, TEAM_A, "/dataset version chest-xray --copy").splitlines()
+    assert offer[1] == (
+        "v1 has 627,615 objects, 45 GB (price unknown), so the copy takes about as much."
+    )
+    copied(client)
+    offer = client.says(ALICE, TEAM_A, "/dataset version chest-xray --copy --name v2").splitlines()
+    assert offer[1] == (
+        "v1 has 627,615 objects, 45 GB (price unknown) and a copy: only what changed since is"
+        " copied."
+    )
+    assert client.says(BOB, TEAM_B, "/dataset version chest-xray --copy").splitlines()[0] == (
+        "There is no dataset chest-xray for team-b."
+    )
+
+
+def test_copy_is_removed_after_a_question(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    client.says(ALICE, TEAM_A, "/dataset version chest-xray --name v1 --copy --yes")
+    recorded(client)
+    remove = "/dataset remove chest-xray@v1"
+    assert client.says(ALICE, TEAM_A, f"{remove} --copy").splitlines()[0] == (
+        "chest-xray@v1 has no copy."
+    )
+    copied(client)
+    assert client.says(ALICE, TEAM_A, remove).splitlines() == [
+        (
+            "chest-xray@v1 is not removed: a version stays as long as its dataset, because runs"
+            " name it."
+        ),
+        "To remove only its copy: `/dataset remove chest-xray@v1 --copy`.",
+    ]
+    assert client.says(ALICE, TEAM_A, "/dataset remove chest-xray --copy").splitlines() == [
+        "Name the version whose copy is to be removed.",
+        "For example `/dataset remove chest-xray@v3 --copy`.",
+    ]
+    assert client.says(ALICE, TEAM_A, f"{remove} --copy --yes ").splitlines() == [
+        "Removing the copy of `chest-xray@v1`.",
+        "A card in this channel shows the progress.",
+    ]
+
+
+def test_dataset_with_copies_is_removed_after_a_question(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    client.says(ALICE, TEAM_A, "/dataset version chest-xray --name v1 --copy --yes")
+    recorded(client)
+    copied(client)
+    assert client.says(ALICE, TEAM_A, "/dataset remove chest-xray").splitlines() == [
+        (
+            "Removing chest-xray also removes the copies of v1. Versions whose objects were"
+            " overwritten or deleted in the source are then lost."
+        ),
+        (
+            "Nothing has been removed. `/dataset remove chest-xray --yes` removes it. This cannot"
+            " be undone."
+        ),
+    ]
+    assert client.says(ALICE, TEAM_A, "/dataset remove chest-xray --yes").splitlines()[2] == (
+        "Its copies are being removed; a card in this channel shows the progress."
+    )

@@ -6,7 +6,7 @@ from typing import Any
 from bot.datasets.caches.notices import CHANGED
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, VersionUse
 from bot.datasets.drops.tables import Drop, DroppedFile, DropPhase, kept
-from bot.datasets.tables import Dataset, Push, PushPhase, Version, VersionPhase
+from bot.datasets.tables import CopyState, Dataset, Push, PushPhase, Version, VersionPhase
 from tests.handlers.command_client import ALICE
 from tests.states.state import DAY, HOUR, ID, MINUTE, NOW, SILENT, State, card, usual
 
@@ -14,6 +14,7 @@ GIB = 2**30
 DIGEST = "sha256:" + "9f2b1c77" * 8
 OBJECTS, SIZE = 627_615, 250_000_000_000
 OTHER = "019aa64b-2e00-7000-8000-0000ba5e0001"
+COPIES = "s3://qm-state/prod/copies/1/"
 ASK = "Ask a platform admin."
 
 
@@ -80,6 +81,7 @@ def push(**more: Any) -> Push:
 def states() -> Iterator[State]:
     """All of them."""
     yield from _versions()
+    yield from _copied()
     yield from _recorded()
     yield from _caches()
     yield from _ends_of_caches()
@@ -107,6 +109,23 @@ def _versions() -> Iterator[State]:
     why = {"reason": "The keys of store lake may not list s3://lake/chest-xray/.", "unblock": ASK}
     failed = version(phase=VersionPhase.FAILED, ended_at=NOW, **why)
     yield card("version-failed", failed, dataset())
+
+
+def _copied() -> Iterator[State]:
+    """Versions with copies, and the removal of one."""
+    wanted = {"copy_state": CopyState.WANTED, "copies": COPIES, "copy_price": 0.02}
+    copying = {"started_at": NOW - 2 * MINUTE, "read_at": NOW, "objects_seen": 412_000,
+               "bytes_seen": 164_000_000_000, "objects": OBJECTS, "size_bytes": SIZE}  # fmt: skip
+    going = version(phase=VersionPhase.COPYING, **copying, **wanted)
+    yield card("version-copying", going, dataset())
+    made = {"copy_state": CopyState.MADE, "copied_files": 1_204, "copied_bytes": 6_000_000_000,
+            "verified_by": {"md5": 1_204}, "verified_bytes": {"md5": 6_000_000_000}}  # fmt: skip
+    yield card("version-with-copy", recorded(**wanted | made), dataset())
+    sweep = {"is_sweep": True, "copies": COPIES, "copy_price": 0.02, "digest": None}
+    yield card("version-copy-removing", version(phase=VersionPhase.LISTING, **sweep), dataset())
+    gone = {"phase": VersionPhase.REMOVED, "ended_at": NOW, "objects": OBJECTS, "size_bytes": SIZE,
+            "copied_files": 1_204, "copied_bytes": 6_000_000_000}  # fmt: skip
+    yield card("version-copy-removed", version(**sweep | gone), dataset())
 
 
 def _recorded() -> Iterator[State]:

@@ -53,6 +53,10 @@ class Store(Section):
     shared: tuple[PlaceUrl, ...] = ()
     """Places in it where every team can add datasets from. This does not allow pushes."""
 
+    price_per_gib_month: Annotated[float, Field(gt=0)] | None = None
+    """The monthly price of one GiB in it, in your currency, for the copies that `/dataset version
+    --copy` makes."""
+
 
 class CacheClass(Section):
     """A storage class for caches, with volumes that many nodes can mount (ReadWriteMany)."""

@@ -7,8 +7,8 @@ from bot.cluster import labels
 from bot.config import Datasets, Layout, Store
 from bot.datasets.caches.plan import quantity
 from bot.datasets.caches.tables import Cache
-from bot.datasets.job import ATTEMPTS, Manifest, told, worker_job, worker_pod
-from bot.datasets.tables import Version
+from bot.datasets.job import ATTEMPTS, Manifest, copies_of, told, worker_job, worker_pod
+from bot.datasets.tables import CopyState, Version
 
 TARGET, FILES = "/data", "/files"
 LAYOUT = "layout"
@@ -53,6 +53,8 @@ def fill_job(
         *("--source-store", told(version.store, used[version.store])),
         *("--target", TARGET, "--umask", datasets.umask),
     ]
+    if version.copy_state == CopyState.MADE:
+        arguments += copies_of(version, stores)
     if cache.layout:
         arguments.append("--keep-open")
     if datasets.shards > 1:

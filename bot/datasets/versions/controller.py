@@ -11,8 +11,8 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS
 from bot.config import Datasets, Settings, Store
-from bot.datasets import bounds
-from bot.datasets.job import survey_job
+from bot.datasets import bounds, finding
+from bot.datasets.job import Manifest, survey_job, sweep_job
 from bot.datasets.tables import VERSION, Version, VersionPhase
 from bot.datasets.versions.decide import Decision, SurveyObserved, decide
 from bot.datasets.versions.observe import observe
@@ -71,7 +71,7 @@ class VersionController(Reconciler[Version, SurveyObserved, Decision]):
         """While it lists, as often as its card may change."""
         now = found.now
         match found.decision:
-            case UpdateStatus(VersionPhase.LISTING):
+            case UpdateStatus(VersionPhase.LISTING | VersionPhase.COPYING):
                 return now + self._context.database.read(refresh_interval)
             case UpdateStatus():
                 return slower(row.asked_at, now, FIRST_LOOK)
@@ -87,12 +87,20 @@ class VersionController(Reconciler[Version, SurveyObserved, Decision]):
         """Creates the Job. If its name is taken, the next step finds out by what."""
         settings = self._context.settings()
         datasets, stores = places_of(settings, version)
+        if version.is_sweep:
+            kept = self._context.database.read(lambda session: finding.keeping(session, version))
+            manifest = sweep_job(version, kept, datasets, stores, cluster.installation)
+            return _created(cluster, manifest, version)
         why = self._context.database.read(lambda s: bounds.of_version(s, settings, version))
         if why is not None:
             return Fail(why.message, why.hint)
         manifest = survey_job(version, datasets, stores, cluster.installation)
-        refusal = create_once(cluster, JOBS, manifest, version.namespace)
-        return Fail(refusal.message, refusal.hint) if refusal is not None else Create()
+        return _created(cluster, manifest, version)
+
+
+def _created(cluster: Cluster, manifest: Manifest, version: Version) -> Decision:
+    refusal = create_once(cluster, JOBS, manifest, version.namespace)
+    return Fail(refusal.message, refusal.hint) if refusal is not None else Create()
 
 
 def places_of(settings: Settings, version: Version) -> tuple[Datasets, Mapping[str, Store]]:

@@ -62,8 +62,15 @@ def decide(version: Version, seen: SurveyObserved, now: datetime) -> Decision:
     if not seen.is_running and now - version.asked_at > STARTS_WITHIN and not version.started_at:
         waited = format_duration(STARTS_WITHIN)
         return Fail(f"Its pod did not start within {waited}. {seen.obstacle}".strip(), _ASK_ADMIN)
-    has_begun = seen.is_running or version.started_at is not None
-    return UpdateStatus(VersionPhase.LISTING if has_begun else VersionPhase.STARTING)
+    return UpdateStatus(_phase(version, seen))
+
+
+def _phase(version: Version, seen: SurveyObserved) -> VersionPhase:
+    if not seen.is_running and version.started_at is None:
+        return VersionPhase.STARTING
+    is_copying = seen.said is not None and seen.said.phase == "copying"
+    was_copying = seen.said is None and version.phase == VersionPhase.COPYING
+    return VersionPhase.COPYING if is_copying or was_copying else VersionPhase.LISTING
 
 
 def is_late(version: Version, now: datetime) -> bool:

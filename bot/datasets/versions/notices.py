@@ -6,6 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot.datasets import finding
 from bot.datasets.tables import Version, VersionPhase
+from bot.datasets.versions import copies
 from bot.datasets.wording import objects, size
 from bot.slack.card import Button
 from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence
@@ -23,7 +24,9 @@ def ended(session: Session, version: Version, format_command: FormatCommand, now
         case VersionPhase.UNCHANGED:
             same = session.get_one(Version, version.same_as)
             line = f"has not changed since {same.name}, so there is no version {version.name}."
-            said = [plain(f"{version.dataset} {line}")]
+            said = [plain(f"{version.dataset} {line}"), *_copy(same, version)]
+        case VersionPhase.REMOVED:
+            said = [plain(copies.removed(version))]
         case _:
             said = _failed(version)
     lines = (join(person(version.person), " ", said[0]), *said[1:])
@@ -62,6 +65,7 @@ def _amount(version: Version) -> str:
 
 def _ready(session: Session, version: Version, format_command: FormatCommand) -> list[Markup]:
     said = [plain(f"{version.reference} is recorded: {_amount(version)}.")]
+    said += _copy(version, version)
     parents = (session.get_one(Version, each) for each in version.parents)
     for parent in [each for each in parents if each.dataset_id == version.dataset_id][-1:]:
         compare = format_command(f"dataset diff {parent.reference} {version.reference}")
@@ -69,8 +73,16 @@ def _ready(session: Session, version: Version, format_command: FormatCommand) ->
     return said
 
 
+def _copy(version: Version, survey: Version) -> list[Markup]:
+    """A line about the copy of a version, if the survey had to make one."""
+    line = copies.made(version) if survey.copies else ""
+    return [plain(line)] if line else []
+
+
 def _failed(version: Version) -> list[Markup]:
     said = [sentence(f"{version.reference} was not recorded. {version.reason}")]
+    if version.is_sweep:
+        said = [sentence(f"Copies of {version.dataset} were not removed. {version.reason}")]
     if version.keys:
         shown = ", ".join(version.keys[:_MOST_KEYS])
         said.append(plain(f"First keys affected: {shown}."))

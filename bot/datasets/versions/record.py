@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from bot.datasets import finding
 from bot.datasets.saying import Said
-from bot.datasets.tables import Version, VersionPhase
+from bot.datasets.tables import CopyState, Version, VersionPhase
 from bot.datasets.versions import notices
 from bot.datasets.versions.decide import Decision, Surveyed, SurveyObserved, is_late
 from bot.masking import hide_secrets
@@ -49,7 +49,7 @@ def _go_on(
             _found(session, version, said, found)
             _tell(session, version, format_command, found.now)
         case Fail() as fail:
-            _fail(version, fail, found)
+            _fail(version, fail, found, format_command)
             _tell(session, version, format_command, found.now)
         case _:
             pass
@@ -65,18 +65,29 @@ def _tell(session: Session, version: Version, format_command: FormatCommand, now
 def _follow(version: Version, phase: VersionPhase, found: VersionFindings) -> None:
     if phase is not VersionPhase(version.phase):
         version.phase, version.since = phase, found.now
-        if phase is VersionPhase.LISTING:
-            version.since = version.started_at = found.observed.started_at or found.now
+        if phase is VersionPhase.LISTING and version.started_at is None:
+            version.since = found.observed.started_at or found.now
+        if phase in {VersionPhase.LISTING, VersionPhase.COPYING}:
+            began = found.observed.started_at or found.now
+            version.started_at = version.started_at or began
     said, version.obstacle = found.observed.said, found.observed.obstacle
     if said is not None and said.event == "progress":
         version.objects_seen, version.bytes_seen = said.files_done, said.bytes_done
         version.read_at = found.now
+        if phase is VersionPhase.COPYING:
+            version.objects, version.size_bytes = said.files_total, said.bytes_total
     if said is not None and said.event == "failed":
         version.obstacle = f"{hide_secrets(said.message)} Retrying."
 
 
 def _found(session: Session, version: Version, said: Said, found: VersionFindings) -> None:
     """Records the result: a new version, unless another one has the same content."""
+    if version.is_sweep:
+        version.phase = VersionPhase.REMOVED
+        version.objects, version.size_bytes = said.objects, said.bytes
+        version.copied_files, version.copied_bytes = said.removed_files, said.removed_bytes
+        _end(version, found)
+        return
     ready = finding.versions(session, version.dataset_id)
     same = next((each for each in ready if each.digest == said.digest), None)
     is_new = VersionPhase.CHANGED if version.is_refresh else VersionPhase.READY
@@ -85,13 +96,36 @@ def _found(session: Session, version: Version, said: Said, found: VersionFinding
     version.digest, version.objects, version.size_bytes = said.digest, said.objects, said.bytes
     version.objects_seen, version.bytes_seen = said.objects, said.bytes
     version.problems, version.keys = said.problems, list(said.keys)
+    _copied(session, version, same or version, said)
     _end(version, found)
 
 
-def _fail(version: Version, fail: Fail, found: VersionFindings) -> None:
+def _copied(session: Session, survey: Version, version: Version, said: Said) -> None:
+    """Records the copy that a survey made, with the version that has this content."""
+    if said.copy == "made" and version.copy_state != CopyState.MADE:
+        version.copies, version.copy_state = survey.copies, CopyState.MADE
+        version.copy_price = survey.copy_price
+        version.copied_files, version.copied_bytes = said.copied_files, said.copied_bytes
+        version.verified_by, version.verified_bytes = said.verified_by, said.verified_bytes
+    elif said.copy == "not_needed" and version.copy_state in {CopyState.NONE, CopyState.WANTED}:
+        version.copy_state = CopyState.NOT_NEEDED
+    if version is not survey:
+        is_needed = said.copy != "not_needed"
+        survey.copy_state = CopyState.NONE if is_needed else CopyState.NOT_NEEDED
+        session.add(version)
+        refresh_cards(session, version.subject, live=False)
+
+
+def _fail(
+    version: Version, fail: Fail, found: VersionFindings, format_command: FormatCommand
+) -> None:
     version.phase = VersionPhase.FAILED
     version.reason, version.unblock = hide_secrets(fail.reason), fail.unblock
     version.keys = list(fail.keys)
+    if version.is_sweep:
+        again = f"dataset remove {version.reference} --copy --yes"
+        by_hand = f"An admin can delete {version.copies} in store {version.manifest_store}."
+        version.unblock = f"Try again: `{format_command(again)}`." if version.name else by_hand
     _end(version, found)
 
 

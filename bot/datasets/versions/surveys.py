@@ -33,3 +33,8 @@ def new_survey(
         asked_at=now,
         since=now,
     )
+
+
+def copies_of(dataset: Dataset, datasets: Datasets) -> str:
+    """The folder of a dataset's copies, which all its versions share."""
+    return Location.of(datasets.state).below("copies", dataset.id).url

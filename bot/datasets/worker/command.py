@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from bot.datasets.worker import push as pushing
-from bot.datasets.worker import reading
+from bot.datasets.worker import reading, surveying
+from bot.datasets.worker.copies import (
+    CopiedObjects,
+    CopyFolder,
+    EngineWithCopies,
+    VerifierWithCopies,
+)
 from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
@@ -19,10 +25,16 @@ from bot.datasets.worker.fill import Order, Shard, fill, finish
 from bot.datasets.worker.presigned import receiving
 from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
 from bot.datasets.worker.stores.client import StoreClient
-from bot.datasets.worker.stores.registry import connected, read_address, read_settings
+from bot.datasets.worker.stores.registry import (
+    Settings,
+    connected,
+    read_address,
+    read_settings,
+)
 from bot.datasets.worker.stores.settings import Address
 from bot.datasets.worker.stores.uploads import give_back_large_blocks
 from bot.datasets.worker.survey import Shelf, survey
+from bot.datasets.worker.sweep import Sweeper, SweepOrder
 from bot.datasets.worker.tree import Tree
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, TargetFolder
@@ -42,6 +54,14 @@ class Stores:
 
 
 @dataclass(frozen=True)
+class CopyOptions:
+    """The folder of a dataset's copies, and its store; empty without copies."""
+
+    place: str
+    store: str
+
+
+@dataclass(frozen=True)
 class FillOptions:
     """The other options of fill."""
 
@@ -53,17 +73,24 @@ class FillOptions:
     workers: int
     engine: str
     keep_open: bool
+    copies: str
+    copies_store: str
 
 
 def run_survey(options: Mapping[str, Any]) -> None:
     """Lists the source and writes its manifest; on failure exits with 65 or 75."""
-    stores = Stores(**options)
+    left = dict(options)
+    copies = CopyOptions(left.pop("copies"), left.pop("copies_store"))
+    stores = Stores(**left)
 
     def work() -> None:
         source, client = _source(stores)
         progress = CopyProgress("listing")
         with reported(progress):
-            index = survey(client, source, _shelf(stores), progress)
+            if copies.place:
+                index, copied = surveying.survey_and_copy(_to_copy(stores, copies), progress)
+            else:
+                index, copied = survey(client, source, _shelf(stores), progress), {}
         say(
             {
                 "event": "done",
@@ -75,6 +102,55 @@ def run_survey(options: Mapping[str, Any]) -> None:
                 "problems": index.findings.problems.count,
                 "warnings": index.findings.warnings.count,
                 "keys": [each.key for each in index.findings.problems.first[:_KEYS_SHOWN]],
+                **copied,
+            }
+        )
+
+    _to_the_end(work)
+
+
+def _to_copy(stores: Stores, copies: CopyOptions) -> surveying.SurveyOrder:
+    source, client = _source(stores)
+    where, place = _copies(copies)
+    folder = connected(where, place.bucket, stores.patience_seconds)
+    is_same = where == read_settings(stores.source_store, "--source-store")
+    server = folder.server_copies(source, place.prefix) if is_same else None
+    count = workers()
+    return surveying.SurveyOrder(
+        client, source, _shelf(stores), CopyFolder(folder, place.prefix, server), count,
+        stores.patience_seconds,
+    )  # fmt: skip
+
+
+def _copies(options: CopyOptions) -> tuple[Settings, Address]:
+    where = read_settings(options.store, "--copies-store")
+    return where, read_address(options.place, where, "--copies")
+
+
+def run_sweep(options: Mapping[str, Any]) -> None:
+    """Deletes copies that no version needs; on failure exits with 65 or 75."""
+
+    def work() -> None:
+        where, place = _copies(CopyOptions(options["copies"], options["copies_store"]))
+        patience = options["patience_seconds"]
+        kept = [read_address(each, where, "--keep") for each in options["keep"]]
+        shelves = (Shelf(connected(where, each.bucket, patience), each.prefix) for each in kept)
+        client = connected(where, place.bucket, patience)
+        progress = CopyProgress("removing")
+        sweeper = Sweeper(
+            SweepOrder(client, place.prefix, tuple(shelves), workers(), patience), progress
+        )
+        with reported(progress):
+            sweeper.run()
+        say(
+            {
+                "event": "done",
+                "phase": progress.phase,
+                "objects": sweeper.kept_files,
+                "bytes": sweeper.kept_bytes,
+                "seconds": progress.seconds,
+                "removed_files": progress.files_done,
+                "removed_bytes": progress.bytes_done,
             }
         )
 
@@ -89,7 +165,12 @@ def run_fill(options: Mapping[str, Any]) -> None:
         source, client = _source(stores)
         order = _order(stores, asked)
         engine = client.engine(asked.engine, source.prefix, asked.workers)
-        ways = Ways(engine, Verifier(client, source.prefix))
+        verifier = Verifier(client, source.prefix)
+        copies = _copied_objects(asked, stores.patience_seconds)
+        if copies is not None:
+            engine = EngineWithCopies(engine, copies)
+            verifier = VerifierWithCopies(client, source.prefix, copies)
+        ways = Ways(engine, verifier)
         progress = CopyProgress("copying")
         with reported(progress):
             result = fill(order, ways, progress)
@@ -108,10 +189,20 @@ def run_fill(options: Mapping[str, Any]) -> None:
                 "ready": result.is_ready,
                 "engine": engine.name,
                 **({"files": result.growing} if result.growing else {}),
+                **({"from_copies": copies.used} if copies else {}),
             }
         )
 
     to_the_end(work)
+
+
+def _copied_objects(asked: FillOptions, patience_seconds: float) -> CopiedObjects | None:
+    if not asked.copies:
+        return None
+    where, place = _copies(CopyOptions(asked.copies, asked.copies_store))
+    client = connected(where, place.bucket, patience_seconds)
+    engine = client.engine(asked.engine, place.prefix, asked.workers)
+    return CopiedObjects(CopyFolder(client, place.prefix), engine)
 
 
 def _order(stores: Stores, asked: FillOptions) -> Order:

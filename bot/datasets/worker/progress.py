@@ -12,7 +12,7 @@ import msgspec
 
 from bot.datasets.worker.failures import WorkError
 
-Phase = Literal["waiting", "listing", "copying", "verifying", "finishing"]
+Phase = Literal["waiting", "listing", "copying", "verifying", "finishing", "removing"]
 
 EVERY_SECONDS = 5.0
 

@@ -92,13 +92,15 @@ class Rig(Ground):
         """What the next surveys find, after 40 s of which they tell every 5."""
         self.says(DONE | {"digest": digest}, seconds=40)
 
-    def says(self, last: dict[str, Any], *, seconds: float, code: int = 0) -> None:
+    def says(
+        self, last: dict[str, Any], *, seconds: float, code: int = 0, phase: str = "listing"
+    ) -> None:
         """How the next surveys go: progress until so many seconds have passed, then this."""
 
         def log(_training: Training, started: datetime, until: datetime) -> list[Line]:
             passed = min(seconds, (until - started).total_seconds())
             steps = range(5, int(passed) + 1, 5)
-            said = [(started + timedelta(seconds=n), _progress(n)) for n in steps]
+            said = [(started + timedelta(seconds=n), _progress(n, phase)) for n in steps]
             if passed >= seconds:
                 said.append((started + timedelta(seconds=seconds), json.dumps(last)))
             return [(started, "2026-11-21 12:00:00 reading the bucket"), *said]
@@ -131,14 +133,22 @@ class Rig(Ground):
         return self.do(lambda session: self.service.add(session, by, asked, self.clock.now()))
 
     def version(
-        self, name: str | None = None, note: str = "", person: str = ALICE, channel: str = TEAM_A
+        self,
+        name: str | None = None,
+        note: str = "",
+        person: str = ALICE,
+        channel: str = TEAM_A,
+        *,
+        has_copy: bool = False,
     ) -> str:
         """Somebody has a version of chest-xray recorded; its id."""
         by = self.caller(person, channel)
 
         def work(session: Session) -> str:
             dataset = self.service.find(session, by.team or "", "chest-xray")
-            return self.service.version(session, by, dataset, name, note, self.clock.now()).id
+            now = self.clock.now()
+            row = self.service.version(session, by, dataset, name, note, now, has_copy=has_copy)
+            return row.id
 
         return self.do(work)
 
@@ -155,14 +165,16 @@ class Rig(Ground):
         return self.world.list("jobs", "datasets")
 
 
-def _progress(seconds: int) -> str:
+def _progress(seconds: int, phase: str) -> str:
+    knows = phase == "copying"
     told = {
         "event": "progress",
-        "phase": "listing",
+        "phase": phase,
         "files_done": seconds * 100,
-        "files_total": None,
+        "files_total": 4_000 if knows else None,
     }
-    return json.dumps(told | {"bytes_done": seconds * 1_000_000, "bytes_total": None})
+    total = 40_000_000 if knows else None
+    return json.dumps(told | {"bytes_done": seconds * 1_000_000, "bytes_total": total})
 
 
 def _introduce(session: Session) -> None:

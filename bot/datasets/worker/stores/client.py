@@ -8,6 +8,7 @@ from bot.datasets.manifest import Entry
 from bot.datasets.worker.stores.comparing import Kind
 from bot.datasets.worker.stores.engine import Engine
 from bot.datasets.worker.stores.presigned import PresignedUploads
+from bot.datasets.worker.stores.settings import Address
 
 
 class Uploader(Protocol):
@@ -32,6 +33,17 @@ class Comparison(Protocol):
         """The method by which a file is verified as the object; None if it differs.
 
         `found` is the file's MD5, if known.
+        """
+
+
+class ServerCopies(Protocol):
+    """Copies objects within a store, without reading them; thread-safe."""
+
+    def copy(self, entry: Entry, name: str) -> Kind:
+        """Copies the recorded object under a new name; returns how the copy was verified.
+
+        WorkError (changed) if it is no longer the recorded one, UnfitError if the store cannot
+        copy.
         """
 
 
@@ -71,6 +83,9 @@ class StoreClient(Protocol):
 
     def uploader(self, prefix: str) -> Uploader:
         """Writes the bulk of the data."""
+
+    def server_copies(self, source: Address, prefix: str) -> ServerCopies | None:
+        """Copies from another bucket of the same store to a prefix; None if it cannot."""
 
     def comparison(self, prefix: str, *, are_ours: bool) -> Comparison:
         """Compares files with objects; `are_ours`: this worker uploads the objects."""

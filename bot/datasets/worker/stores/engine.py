@@ -22,7 +22,9 @@ class UnfitError(Exception):
 class Engine(Protocol):
     """Reads objects of one bucket, from any number of threads."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name of the library that reads."""
 
     def whole(self, entry: Entry) -> Buffer:
         """All bytes of an object; WorkError if it is no longer the listed one."""

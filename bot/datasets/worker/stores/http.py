@@ -14,6 +14,7 @@ from bot.datasets.worker.failures import WorkError, wrong_input
 _TIME_OUT = urllib3.Timeout(connect=5, read=20)
 # While a store receives a part, or assembles parts, it sends nothing.
 _WRITING_TIME_OUT = urllib3.Timeout(connect=5, read=120)
+_COPYING_TIME_OUT = urllib3.Timeout(connect=5, read=600)
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.2, 10.0
 _CONNECTIONS = 32
 _REDIRECTED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMED_OUT = 300, 401, 403, 404, 408
@@ -34,7 +35,8 @@ class Answer:
 class Call:
     """A request; `target` is the path and query after the base URL.
 
-    `accepted` are statuses of 300 and above that are no failures.
+    `accepted` are statuses of 300 and above that are no failures. `is_slow`: the store copies
+    gigabytes before it answers.
     """
 
     method: str
@@ -42,6 +44,14 @@ class Call:
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     accepted: Collection[int] = ()
+    is_slow: bool = False
+
+    @property
+    def time_out(self) -> urllib3.Timeout:
+        """How long the store may take to connect and to send the next bytes."""
+        if self.is_slow:
+            return _COPYING_TIME_OUT
+        return _WRITING_TIME_OUT if self.body else _TIME_OUT
 
 
 class Dialect(Protocol):
@@ -110,7 +120,7 @@ class StoreHttp:
                 # A file is sent in blocks, each with a time-out; bytes have one for all of them.
                 body=io.BytesIO(body) if body else None,
                 headers=signed | ({"Content-Length": str(len(body))} if body else {}),
-                timeout=_WRITING_TIME_OUT if body else _TIME_OUT,
+                timeout=call.time_out,
                 retries=False,
                 redirect=False,
                 decode_content=False,

@@ -132,6 +132,10 @@ class GcsClient:
         store = gcs_store(self._where, self._bucket, self._credentials, to_write=True)
         return GcsUploader(store, self._http, Address(self._bucket, prefix, "gs"), self.head)
 
+    def server_copies(self, source: Address, prefix: str) -> None:
+        """Not offered: objects are read and written."""
+        del source, prefix
+
     def comparison(self, prefix: str, *, are_ours: bool) -> "GcsComparison":
         """Compares files with objects, by the checksums of the listing."""
         del prefix, are_ours

@@ -15,6 +15,7 @@ from bot.datasets.worker.stores.s3.comparing import S3Comparison
 from bot.datasets.worker.stores.s3.copying import options_of, s3_store
 from bot.datasets.worker.stores.s3.listing import is_versioned, listed
 from bot.datasets.worker.stores.s3.requests import Requests
+from bot.datasets.worker.stores.s3.server_copies import S3ServerCopies
 from bot.datasets.worker.stores.s3.settings import S3Settings
 from bot.datasets.worker.stores.s3.signing import S3Presigned
 from bot.datasets.worker.stores.s3.uploading import S3Uploader
@@ -27,6 +28,7 @@ class S3Client:
     def __init__(self, where: S3Settings, bucket: str, patience_seconds: float) -> None:
         self._where: Final = where
         self._bucket: Final = bucket
+        self._patience: Final = patience_seconds
         self._requests: Final = Requests(where, bucket, patience_seconds)
 
     def keeps_versions(self) -> bool | None:
@@ -89,6 +91,11 @@ class S3Client:
     def uploader(self, prefix: str) -> S3Uploader:
         """Writes below a prefix."""
         return S3Uploader(self._where, Address(self._bucket, prefix), self._requests)
+
+    def server_copies(self, source: Address, prefix: str) -> S3ServerCopies:
+        """Copies from another bucket of the store."""
+        origin = Requests(self._where, source.bucket, self._patience)
+        return S3ServerCopies(origin, source, self._requests, prefix)
 
     def comparison(self, prefix: str, *, are_ours: bool) -> S3Comparison:
         """Compares files with objects below a prefix."""

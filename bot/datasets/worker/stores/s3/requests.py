@@ -51,6 +51,11 @@ class Requests:
         """Sends a part of an object, or completes or ends its upload."""
         return self._http.send(Call(method, target_of(key, query), body, headers))
 
+    def copy(self, key: str, query: Query, headers: Mapping[str, str]) -> Answer:
+        """Writes an object, or a part of one, from another object; idempotent."""
+        call = Call("PUT", target_of(key, query), headers=headers, is_slow=True)
+        return self._http.send(call)
+
     def close(self) -> None:
         """Closes its connections."""
         self._http.close()

@@ -98,7 +98,7 @@ def etag_of(body: bytes) -> str:
 
 
 def put_together(parts: Iterable[tuple[str, str]]) -> bytes:
-    """The request to assemble parts, each with its ETag and SHA-256."""
+    """The request to assemble parts, each with its ETag, and its SHA-256 if the store keeps it."""
     root = Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")
     for number, (etag, checksum) in enumerate(parts, 1):
         part = SubElement(root, "Part")
@@ -107,7 +107,8 @@ def put_together(parts: Iterable[tuple[str, str]]) -> bytes:
             ("ETag", etag),
             ("PartNumber", str(number)),
         ):
-            SubElement(part, name).text = text
+            if text:
+                SubElement(part, name).text = text
     return tostring(root)
 
 
