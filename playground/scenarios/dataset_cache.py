@@ -1,4 +1,4 @@
-"""Two teams cache a version at the same moment: one fill serves both; then the content changes."""
+"""Two teams cache a version at the same moment: one fill serves both; a copy survives changes."""
 
 import asyncio
 import re
@@ -31,6 +31,7 @@ async def play(story: Story) -> None:
     await _two_teams_ask_at_once(story, alice, bob)
     await _what_is_there_is_told(story, alice)
     await _content_that_changed_is_refused(story, alice)
+    await _a_copy_survives_overwriting(story, alice)
 
 
 async def _wrong_words_are_explained(alice: Person) -> None:
@@ -112,3 +113,31 @@ async def _content_that_changed_is_refused(story: Story, alice: Person) -> None:
     recorded = await story.card("#team-a", "chest-xray@v3")
     await recorded.shows("Recorded")
     await alice.is_mentioned("#team-a", "chest-xray@v3 is recorded", thread=recorded)
+
+
+async def _a_copy_survives_overwriting(story: Story, alice: Person) -> None:
+    """The bucket keeps no versions, so what is overwritten comes from the copy."""
+    kept = story.bucket.objects("chest-xray/")
+    await alice.types("#team-a", "/dataset version chest-xray --name kept --copy")
+    await alice.is_told("v3 has 12 objects", "/dataset version chest-xray --name kept --copy --yes")
+    await alice.types("#team-a", "/dataset version chest-xray --name kept --copy --yes")
+    await alice.is_told("Recording chest-xray@kept. Its objects are listed, then copied.")
+    survey = await story.card("#team-a", "chest-xray@kept")
+    await survey.shows("No changes since v3")
+    await alice.is_mentioned("#team-a", "Its copy is complete: 12 objects", thread=survey)
+    story.bucket.put("chest-xray/train/02.png", bytes(4000))
+    story.bucket.remove("chest-xray/train/03.png")
+    await alice.types("#team-a", f"{_CACHE}@v3 --yes")
+    await alice.is_told("Caching chest-xray@v3 on premium.")
+    card = await story.card("#team-a", "chest-xray@v3 on premium")
+    await card.shows("Ready", "all 12: 12 by MD5")
+    await alice.is_mentioned("#team-a", "chest-xray@v3 is cached on premium", thread=card)
+    claims = story.objects("persistentvolumeclaims", NAMESPACE)
+    if kept not in [story.files(NAMESPACE, claim) for claim in claims]:
+        story.fail("what is cached is not what was recorded before it was overwritten")
+    await alice.types("#team-a", "/dataset remove chest-xray@v3 --copy --yes")
+    await alice.is_told("Removing the copy of chest-xray@v3.")
+    removal = await story.card("#team-a", "Copy of chest-xray@v3")
+    said = "Removed the copy of chest-xray@v3: 12 objects"
+    await removal.shows("Removed", said)
+    await alice.is_mentioned("#team-a", said, thread=removal)

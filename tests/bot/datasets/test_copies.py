@@ -1,5 +1,6 @@
 """Versions with copies: what their Jobs are told, and what people read before and after."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from sqlmodel import Session
 
 from bot.config import Settings
 from bot.datasets import finding
+from bot.datasets.caches.job import JobTarget, fill_job
 from bot.datasets.caches.tables import CachePhase
 from bot.datasets.finding import Reference
 from bot.datasets.tables import CopyState, Version, VersionPhase
@@ -154,6 +156,20 @@ def test_failed_copy_records_no_version(rig: Rig) -> None:
         "ended": f"<@{ALICE}> chest-xray@v1 was not recorded. a/one was overwritten.\n"
         "First keys affected: a/one.\nRecord it when nothing writes."
     }
+
+
+def test_fill_reads_copies_of_its_version_only(rig: Rig) -> None:
+    first, second = two_versions(rig)
+    removed(rig, "v1")
+    datasets = rig.settings().datasets
+    assert datasets is not None
+    for version_id, expected in ((first, []), (second, [rig.get(second).copies])):
+        version = rig.get(version_id)
+        cache = rig.do(partial(add_cache, version=version))
+        place = JobTarget("installation", 60)
+        job = fill_job(cache, version, datasets, rig.settings().stores, place)
+        told = job["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert [told[n + 1] for n, word in enumerate(told) if word == "--copies"] == expected
 
 
 def test_copy_of_a_version_is_removed_alone(rig: Rig) -> None:

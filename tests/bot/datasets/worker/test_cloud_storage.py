@@ -49,18 +49,19 @@ class Rig:
     def put(self, key: str, content: bytes, **kind: bool) -> None:
         self.cloud.put(BUCKET, f"set/{key}", content, **kind)
 
-    def survey(self, bucket: str = BUCKET) -> End:
+    def survey(self, *more: str, bucket: str = BUCKET) -> End:
         return ended(
             *("survey", "--source", f"gs://{bucket}/set/", "--source-store", self.store()),
             *("--manifest", f"gs://{BUCKET}/manifest/", "--manifest-store", self.store()),
-            *("--patience", "1"),
+            *("--patience", "1", *more),
         )
 
-    def fill(self, digest: str, endpoint: str | None = None) -> End:
+    def fill(self, digest: str, *more: str, endpoint: str | None = None) -> End:
         return ended(
             *("fill", "--source", f"gs://{BUCKET}/set/", "--source-store", self.store(endpoint)),
             *("--manifest", f"gs://{BUCKET}/manifest/", "--manifest-store", self.store()),
             *("--digest", digest, "--target", str(self.volume), "--patience", "5"),
+            *more,
         )
 
     def push(self, *more: str, endpoint: str | None = None) -> End:
@@ -140,6 +141,25 @@ def test_the_recorded_generation_is_copied(rig: Rig) -> None:
     assert rig.files() == {"one": b"first"}
 
 
+def test_copies_outlive_overwritten_generations(rig: Rig) -> None:
+    rig.put("one", b"first")
+    rig.put("kept", b"kept")
+    rig.put("composed", b"of two parts", is_composed=True)
+    copies = ("--copies", f"gs://{BUCKET}/copies/", "--copies-store", rig.store())
+    surveyed = rig.survey(*copies)
+    assert (surveyed.code, surveyed.last["copied_files"]) == (0, 3)
+    assert surveyed.last["verified_by"] == {"md5": 2, "checksum": 1}
+    assert rig.survey(*copies).last["copied_files"] == 0
+    rig.put("one", b"second")
+    rig.put("composed", b"of others", is_composed=True)
+    filled = rig.fill(surveyed.last["digest"], *copies)
+    assert (filled.code, filled.last["from_copies"]) == (0, 2)
+    assert rig.files() == {"one": b"first", "kept": b"kept", "composed": b"of two parts"}
+    swept = ended("sweep", *copies, "--keep", f"gs://{BUCKET}/manifest/")
+    assert (swept.code, swept.last["objects"], swept.last["removed_files"]) == (0, 3, 0)
+    assert ended("sweep", *copies).last["removed_files"] == 3
+
+
 def test_an_overwritten_object_fails_the_fill(rig: Rig) -> None:
     rig.put("one", b"first")
     digest = rig.survey().last["digest"]
@@ -211,13 +231,13 @@ def test_reads_are_repeated_after_lost_answers(rig: Rig) -> None:
     rig.put("one", b"first")
     digest = rig.survey().last["digest"]
     with proxied(rig.cloud.endpoint, after=once("GET", f"/{BUCKET}/", Exchange.lose)) as proxy:
-        assert rig.fill(digest, proxy.endpoint).code == 0
+        assert rig.fill(digest, endpoint=proxy.endpoint).code == 0
     assert rig.files() == {"one": b"first"}
 
 
 def test_a_bucket_that_does_not_exist_is_named(rig: Rig) -> None:
     host = urlsplit(rig.cloud.endpoint).netloc
-    assert refusal(rig.survey("nowhere")) == (
+    assert refusal(rig.survey(bucket="nowhere")) == (
         65,
         "not_found",
         f"The store does not have GET {host}/storage/v1/b/nowhere: 404 notFound.",
