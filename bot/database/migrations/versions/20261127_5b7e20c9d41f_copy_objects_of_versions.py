@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "5b7e20c9d41f"
-down_revision = "9d41c7e05ab3"
+down_revision = '4b8e1f60c7a2'
 branch_labels = None
 depends_on = None
 
