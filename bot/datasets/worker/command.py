@@ -106,7 +106,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
             }
         )
 
-    _to_the_end(work)
+    to_the_end(work)
 
 
 def _to_copy(stores: Stores, copies: CopyOptions) -> surveying.SurveyOrder:
