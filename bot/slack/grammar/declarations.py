@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 from bot.slack.card import Reply
@@ -178,9 +179,14 @@ class Verb:
 
     def _taken(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """The values that the handler takes."""
-        if self.team and "team" not in _keywords(self)[1]:
+        if self.team and not self._takes_team:
             return {name: value for name, value in values.items() if name != "team"}
         return values
+
+    @cached_property
+    def _takes_team(self) -> bool:
+        """Whether the handler takes the team's name, which is looked up once: that takes long."""
+        return "team" in _keywords(self)[1]
 
     @property
     def usage(self) -> str:
