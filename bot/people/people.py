@@ -80,6 +80,12 @@ _MEMBERSHIP = Prepared(
         col(Person.refreshed_at).is_not(None),
     )
 )
+_SHARED_OUTSIDE = Prepared(
+    select(col(Channel.is_shared_outside)).where(
+        col(Channel.workspace_id) == bindparam("workspace"),
+        col(Channel.channel_id) == bindparam("channel"),
+    )
+)
 
 
 def row_id(workspace_id: str, slack_id: str) -> str:
@@ -117,8 +123,8 @@ def look_at_channel(session: Session, workspace_id: str, channel_id: str, now: d
 
 def is_shared_outside(session: Session, workspace_id: str, channel_id: str) -> bool:
     """Whether another company is known to be in a channel, or to be invited to it."""
-    channel = session.get(Channel, (workspace_id, channel_id))
-    return channel is not None and channel.is_shared_outside
+    asked = {"workspace": workspace_id, "channel": channel_id}
+    return any(is_shared for (is_shared,) in _SHARED_OUTSIDE(session, asked).rows)
 
 
 def groups_of(session: Session, workspace_id: str, user_id: str) -> frozenset[str]:
