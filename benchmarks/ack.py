@@ -10,11 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rig.bot import LIST, SUBMIT, Command, caught_up, port_of, serving
+from benchmarks.rig.bot import LIST, SUBMIT, Command, caught_up, server_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
-from benchmarks.rig.live_runs import live_runs
+from benchmarks.rig.live_runs import CHANGE_SECONDS, flickering, started
 from benchmarks.rig.load import Outcome
-from benchmarks.rig.processes import load, reference
+from benchmarks.rig.processes import Server, load, reference
 from playground.world import World
 
 Key = tuple[str, str, str]
@@ -24,8 +24,7 @@ MOST_TIMES_BOLT = 4.0
 _RATE = 50.0
 _AT_RATE = f"{_RATE:g}/s"
 _WARMING_UP: Mapping[str, Any] = {"connections": 4, "seconds": 0.5}
-_CONNECTIONS = (1, 16, 64)
-_COMPARED = ("c=16", "c=64")
+_CONNECTIONS = (16, 64)
 _BARE, _DURABLE, _FLOOR = "bare Bolt", "bare Bolt + INSERT", "load generator"
 _ANSWERING = "bare Bolt + respond"
 _READ, _WRITE = "/train list", "/train submit"
@@ -39,6 +38,14 @@ class Size:
     open_seconds: float
     closed_seconds: float
     runs: int
+
+    def states(self) -> dict[str, "State"]:
+        """What the bot has besides requests, by its name in the figures."""
+        return {
+            "idle": State(0),
+            f"{self.runs} runs": State(self.runs),
+            f"{self.runs} changing runs": State(self.runs, changes=True),
+        }
 
     def ways(self) -> dict[str, dict[str, Any]]:
         """How is asked, by its name in the figures."""
@@ -54,10 +61,18 @@ QUICK = Size(rounds=1, open_seconds=2, closed_seconds=0.5, runs=20)
 
 
 @dataclass(frozen=True)
+class State:
+    """How many runs of one team are live, and whether they change their state all the time."""
+
+    runs: int
+    changes: bool = False
+
+
+@dataclass(frozen=True)
 class Target:
     """Something that answers, and what is asked of it."""
 
-    port: int
+    server: Server
     asked: Command
 
 
@@ -75,6 +90,12 @@ class Measured:
         """The median over the rounds of answers a second."""
         return median([len(each.latencies_ms) / each.seconds for each in self.outcomes[key]])
 
+    def cpu_ms(self, key: Key) -> float:
+        """The processor time of the process that answers, for each answer of all rounds."""
+        outcomes = self.outcomes[key]
+        answers = sum(len(each.latencies_ms) for each in outcomes)
+        return 1000 * sum(each.cpu_seconds for each in outcomes) / answers
+
     def of_bot(self) -> Iterator[Outcome]:
         """All that came of asking the bot."""
         for (_, variant, _), outcomes in self.outcomes.items():
@@ -83,24 +104,25 @@ class Measured:
 
 
 async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
-    """Rounds of idle and busy worlds: a fresh one for each way of asking."""
+    """Rounds of all states: a fresh world for each way of asking."""
     size = QUICK if quick else FULL
     measured = Measured()
-    states = {"idle": 0, f"{size.runs} live runs": size.runs}
-    for _, (state, runs), (way, how) in product(
-        range(size.rounds), states.items(), size.ways().items()
+    for _, (name, state), (way, how) in product(
+        range(size.rounds), size.states().items(), size.ways().items()
     ):
         # A table of many rows follows its acknowledgement, which is empty.
-        read = LIST.unanswered() if runs else LIST
-        async with serving() as world, _busy(world, runs), _targets(world, read) as targets:
+        read = LIST.unanswered() if state.runs else LIST
+        async with serving() as world, _runs(world, state), _targets(world, read) as targets:
             for variant, outcome in await _all_asked(world, targets, how):
-                measured.outcomes[state, variant, way].append(outcome)
-    return Report(_figures(measured), [*_aims(measured, states)])
+                measured.outcomes[name, variant, way].append(outcome)
+    return Report(_figures(measured), [*_aims(measured, size.states())])
 
 
 @contextlib.asynccontextmanager
-async def _busy(world: World, runs: int) -> AsyncIterator[None]:
-    async with live_runs(world, runs) if runs else contextlib.nullcontext():
+async def _runs(world: World, state: State) -> AsyncIterator[None]:
+    keys = await started(world, state.runs) if state.runs else []
+    changing = flickering(world, keys, CHANGE_SECONDS) if state.changes else None
+    async with changing or contextlib.nullcontext():
         yield
 
 
@@ -120,8 +142,8 @@ async def _targets(world: World, read: Command) -> AsyncIterator[Mapping[str, Ta
                 _BARE: Target(bare, asked),
                 _DURABLE: Target(durable, asked),
                 _ANSWERING: Target(answering, asked),
-                _READ: Target(port_of(world), read),
-                _WRITE: Target(port_of(world), SUBMIT),
+                _READ: Target(server_of(world), read),
+                _WRITE: Target(server_of(world), SUBMIT),
             }
 
 
@@ -135,7 +157,7 @@ async def _all_asked(
     secret, outcomes, first = world.slack.credentials.signing_secret, [], 1
     for variant, target in targets.items():
         await caught_up(world)
-        order = partial(target.asked.order, target.port, secret)
+        order = partial(target.asked.order, target.server, secret)
         first += len((await load(order(first=first, **_WARMING_UP))).latencies_ms) + 1
         await caught_up(world)
         outcome = await load(order(first=first, **how))
@@ -150,25 +172,27 @@ def _figures(measured: Measured) -> dict[str, dict[str, float]]:
             "p50_ms": measured.percentile(key, 50),
             "p99_ms": measured.percentile(key, 99),
             "each_second": measured.each_second(key),
+            "cpu_ms": measured.cpu_ms(key),
         }
         for key in measured.outcomes
     }
 
 
-def _aims(measured: Measured, states: Mapping[str, int]) -> Iterator[Aim]:
-    for state, runs in states.items():
-        for asked in (_READ, _WRITE):
-            bare = measured.percentile((state, _BARE, _AT_RATE), 99)
-            ours = measured.percentile((state, asked, _AT_RATE), 99)
-            name = f"p99 of {asked} at {_AT_RATE}, {state}, times bare Bolt"
-            yield Aim(name, ours / bare, MOST_TIMES_BOLT)
-            # A list of runs is an acknowledgement and an answer that follows it.
-            beside = _ANSWERING if asked == _READ and runs else _DURABLE
-            for way in _COMPARED:
-                reached = measured.each_second((state, beside, way))
-                each_second = measured.each_second((state, asked, way))
-                name = f"time of {asked} at {way}, {state}, times {beside}"
-                yield Aim(name, reached / each_second, MOST_TIMES_BOLT)
+def _aims(measured: Measured, states: Mapping[str, State]) -> Iterator[Aim]:
+    for (name, state), asked in product(states.items(), (_READ, _WRITE)):
+        ours, bare = (measured.percentile((name, each, _AT_RATE), 99) for each in (asked, _BARE))
+        about = f"p99 of {asked} at {_AT_RATE}, {name}, times {_BARE}"
+        yield Aim(about, ours / bare, MOST_TIMES_BOLT)
+        # The kinder yardstick: a list of runs is an acknowledgement and an answer that follows it.
+        like = _ANSWERING if asked == _READ and state.runs else _DURABLE
+        for count, beside in product(_CONNECTIONS, (_BARE, like)):
+            key, other = (name, asked, f"c={count}"), (name, beside, f"c={count}")
+            about = f"{asked} at c={count}, {name}, times {beside}"
+            times = measured.each_second(other) / measured.each_second(key)
+            yield Aim(f"time of {about}", times, MOST_TIMES_BOLT)
+            if not state.changes:  # following runs takes processor time as well
+                times = measured.cpu_ms(key) / measured.cpu_ms(other)
+                yield Aim(f"processor time of {about}", times, MOST_TIMES_BOLT)
     latencies = [each for outcome in measured.of_bot() for each in outcome.latencies_ms]
     late = sum(each > LATE_MS for each in latencies)
     yield Aim(f"later than 3 s, of {len(latencies)}", late, 0)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from benchmarks.rig.bot import STATUS, port_of, serving
+from benchmarks.rig.bot import STATUS, server_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
 from benchmarks.rig.load import Outcome
 from benchmarks.rig.pods import NAMESPACE, training_pod
@@ -37,7 +37,7 @@ async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
 async def _ask(world: World, seconds: float, first: int) -> Outcome:
     secret = world.slack.credentials.signing_secret
     outcome = await load(
-        STATUS.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
+        STATUS.order(server_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     )
     if outcome.bad:
         raise RigError(f"{outcome.bad} answers were unexpected")

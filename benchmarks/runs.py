@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.rig.bot import LIST, SHOW, Command, caught_up, cpu_seconds, port_of, serving
+from benchmarks.rig.bot import LIST, SHOW, Command, caught_up, cpu_seconds, server_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
 from benchmarks.rig.finished import copy, finish_one
 from benchmarks.rig.live_runs import flickering, started
@@ -89,7 +89,7 @@ async def _round(world: World, keys: list[Key], how: tuple[float, int], into: Me
 
 async def _ask(world: World, asked: Command, seconds: float, first: int) -> Outcome:
     secret = world.slack.credentials.signing_secret
-    order = asked.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
+    order = asked.order(server_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     outcome = await load(order)
     if outcome.bad:
         raise RigError(f"{outcome.bad} answers were unexpected")

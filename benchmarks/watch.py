@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.rig.bot import LIST, STATUS, WHY, Command, cpu_seconds, port_of, serving
+from benchmarks.rig.bot import LIST, STATUS, WHY, Command, cpu_seconds, server_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
 from benchmarks.rig.live_runs import CHANGE_SECONDS, flickering, started
 from benchmarks.rig.load import Outcome
@@ -104,7 +104,7 @@ async def _first_answer(world: World, first: int) -> float:
 
 async def _ask(world: World, asked: Command, seconds: float, first: int) -> Outcome:
     secret = world.slack.credentials.signing_secret
-    order = asked.order(port_of(world), secret, first=first, seconds=seconds, rate=_RATE)
+    order = asked.order(server_of(world), secret, first=first, seconds=seconds, rate=_RATE)
     outcome = await load(order)
     if outcome.bad:
         raise RigError(f"{outcome.bad} answers were unexpected")

@@ -1,10 +1,13 @@
 """What a benchmark prints and how it ends; what it measures is not tested."""
 
 import json
+import os
+import time
 
 from click.testing import CliRunner, Result
 
 from benchmarks.rig.figures import Aim, Report, command, percentile
+from benchmarks.rig.processor import cpu_seconds
 
 
 def told(*options: str) -> Result:
@@ -41,3 +44,9 @@ def test_percentiles_are_values_that_were_measured() -> None:
     values = [float(number) for number in range(1, 101)]
     assert (percentile(values, 50), percentile(values, 99)) == (50.0, 99.0)
     assert percentile([7.0], 99) == 7.0
+
+
+def test_processor_time_is_that_of_the_process() -> None:
+    before = time.process_time()
+    seconds = cpu_seconds(os.getpid())
+    assert before <= seconds <= time.process_time()

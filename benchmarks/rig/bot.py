@@ -2,14 +2,15 @@
 
 import asyncio
 import contextlib
-import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rig import processor
 from benchmarks.rig.load import Order
+from benchmarks.rig.processes import RigError, Server
 from playground.opening import opened
 from playground.settings import Setup
 from playground.world import Options, World
@@ -23,7 +24,6 @@ SETTINGS: Mapping[str, Any] = {
 }
 _LOOK_SECONDS = 0.05
 _PATIENCE_SECONDS = 10.0
-_USER_TIME = 11  # its place in /proc/PID/stat behind the program's name
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,11 @@ class Command:
     text: str
     expects: str
 
-    def order(self, port: int, secret: str, **how: Any) -> Order:
+    def order(self, server: Server, secret: str, **how: Any) -> Order:
         """The command as an order for the load generator."""
         return Order(
-            port,
+            server.port,
+            server.pid,
             secret,
             self.person,
             self.channel,
@@ -77,16 +78,16 @@ async def serving() -> AsyncIterator[World]:
             yield world
 
 
-def port_of(world: World) -> int:
-    """Where the bot listens."""
-    return int(world.bot.url.rpartition(":")[2])
+def server_of(world: World) -> Server:
+    """The bot as a server; RigError while it does not run."""
+    if world.bot.pid is None:
+        raise RigError(f"the bot {world.bot.state}")
+    return Server(int(world.bot.url.rpartition(":")[2]), world.bot.pid)
 
 
 def cpu_seconds(world: World) -> float:
     """The processor time that the bot has used since it was started."""
-    fields = Path(f"/proc/{world.bot.pid}/stat").read_text("ascii").rpartition(")")[2].split()
-    user, system = fields[_USER_TIME : _USER_TIME + 2]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return processor.cpu_seconds(server_of(world).pid)
 
 
 async def caught_up(world: World) -> None:

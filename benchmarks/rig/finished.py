@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from benchmarks.rig.bot import Command, port_of
+from benchmarks.rig.bot import Command, server_of
 from benchmarks.rig.processes import RigError, load
 from playground.world import DATABASE, World
 
@@ -39,7 +39,7 @@ async def finish_one(world: World) -> str:
     """The id of a run that was submitted, stopped, and has ended."""
     secret = world.slack.credentials.signing_secret
     for number, said in enumerate((_SUBMIT, _STOP), start=1):
-        await load(said.order(port_of(world), secret, first=number, **_SAY))
+        await load(said.order(server_of(world), secret, first=number, **_SAY))
     for _ in range(_LOOKS):
         with _opened(world) as rows:
             ended = rows.execute(

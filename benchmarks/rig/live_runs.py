@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from benchmarks.rig.bot import Command, port_of
+from benchmarks.rig.bot import Command, server_of
 from benchmarks.rig.load import Order
 from benchmarks.rig.processes import RigError, load
 from playground.cluster.control.kubelet import STATIC
@@ -33,13 +33,6 @@ class Flicker:
     """How often a run has changed its state so far."""
 
     changes: int = 0
-
-
-@contextlib.asynccontextmanager
-async def live_runs(world: World, count: int) -> AsyncIterator[None]:
-    """So many runs of team-a, each of which stops or starts running every 5 s, evenly spread."""
-    async with flickering(world, await started(world, count), CHANGE_SECONDS):
-        yield
 
 
 async def started(world: World, count: int) -> list[Key]:
@@ -72,7 +65,7 @@ async def flickering(world: World, keys: list[Key], seconds: float) -> AsyncIter
 
 def _order(world: World, count: int, first: int) -> Order:
     how = {"seconds": count / _SUBMITTED_A_SECOND, "rate": _SUBMITTED_A_SECOND, "first": first}
-    return _RUN.order(port_of(world), world.slack.credentials.signing_secret, **how)
+    return _RUN.order(server_of(world), world.slack.credentials.signing_secret, **how)
 
 
 def _running(world: World) -> list[Key]:

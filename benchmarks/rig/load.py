@@ -19,6 +19,8 @@ from urllib.parse import urlencode
 
 from typing_extensions import override
 
+from benchmarks.rig.processor import cpu_seconds
+
 _HEAD_END = b"\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
 _EMPTY_CHUNK = _HEAD_END + _LAST_CHUNK
@@ -37,10 +39,12 @@ class Order:
     `text` may have `{n}`, which counts from `first`. With `rate` requests leave at their time
     whatever became of earlier ones (an open loop); without it each of `connections` sends its
     next one once it was answered (a closed loop). A good answer is a 200 with `expects` in it.
-    What follows an empty answer is taken here, as Slack takes it.
+    What follows an empty answer is taken here, as Slack takes it. The processor time of the process
+    `pid`, which answers, is measured until then.
     """
 
     port: int
+    pid: int
     secret: str
     person: str
     channel: str
@@ -59,6 +63,7 @@ class Outcome:
 
     latencies_ms: list[float] = field(default_factory=list)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     bad: int = 0
     bad_answers: list[str] = field(default_factory=list)
     empty: int = 0
@@ -184,12 +189,13 @@ class Run:
 
     async def __call__(self) -> Outcome:
         """Carries it out."""
-        loop = asyncio.get_running_loop()
+        loop, before = asyncio.get_running_loop(), cpu_seconds(self._order.pid)
         server = await loop.create_server(lambda: Following(self._followed), "127.0.0.1", 0)
         self._requests = Requests(self._order, server.sockets[0].getsockname()[1])
         async with server:
             await self._send_all()
             await self._await_followed()
+        self._outcome.cpu_seconds = cpu_seconds(self._order.pid) - before
         return self._outcome
 
     async def _send_all(self) -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.rig.load import Order, Outcome
@@ -16,6 +16,14 @@ _ROOT = Path(__file__).parents[2]
 
 class RigError(Exception):
     """A measurement that did not come about, so that nothing can be said."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A process that answers, and where."""
+
+    port: int
+    pid: int
 
 
 async def load(order: Order) -> Outcome:
@@ -41,13 +49,13 @@ async def listed(kind: str, kubeconfig: Path) -> tuple[int, float]:
 
 
 @contextlib.asynccontextmanager
-async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[int]:
-    """A reference server while the block lasts; its port."""
+async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[Server]:
+    """A reference server while the block lasts."""
     process = await _start("benchmarks.rig.reference", kind, secret, str(database))
     try:
         if process.stdout is None:
             raise RigError("the reference server printed nothing")
-        yield int(await process.stdout.readline())
+        yield Server(int(await process.stdout.readline()), process.pid)
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
