@@ -24,6 +24,7 @@ from bot.datasets.team_uses import team_uses as uses_of_datasets
 from bot.gauges import GaugeSource
 from bot.gpus.parts import GpusArea
 from bot.home.source import HomeSource
+from bot.leftovers.parts import LeftoversArea
 from bot.people.access import Access
 from bot.quotas.engines.opening import follow
 from bot.quotas.engines.registry import Engines
@@ -218,5 +219,6 @@ def _services(on: Foundations, in_file: Callable[[], Settings]) -> Services:
         quotas=quotas,
         gpus=GpusArea(on, engines, training.idling, datasets.usage),
         teams=TeamsArea(on, engines, quotas.service, in_file, _USES),
+        leftovers=LeftoversArea(on, datasets, snapshots),
         status=StatusService(on.settings, on.clusters, version()),
     )

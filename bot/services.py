@@ -8,6 +8,7 @@ from bot.areas import Area
 from bot.config import Settings
 from bot.datasets.parts import DatasetsArea
 from bot.gpus.parts import GpusArea
+from bot.leftovers.parts import LeftoversArea
 from bot.people.access import Access
 from bot.quotas.parts import QuotasArea
 from bot.snapshots.parts import SnapshotsArea
@@ -31,6 +32,7 @@ class Services:
     quotas: QuotasArea
     gpus: GpusArea
     teams: TeamsArea
+    leftovers: LeftoversArea
     status: StatusService
 
     @property
@@ -44,4 +46,5 @@ class Services:
             self.quotas,
             self.gpus,
             self.teams,
+            self.leftovers,
         )

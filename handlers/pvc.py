@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from bot.commands.context import Context
+from bot.leftovers.removals.tables import RemovalKind
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import MemoryQuantity
@@ -20,6 +21,7 @@ from bot.snapshots.resizes.plan import ResizeRequest, bytes_of, read
 from bot.training.records.mounting import last_mounting, runs_mounting
 from bot.volumes.records import ClaimPlace
 from handlers.dataset.caches import ClassName
+from handlers.removals import foretold, removed
 from handlers.snapshot.snapshots import ClaimName, NewClaimName, VolumeSize
 
 pvc = Command(
@@ -261,7 +263,8 @@ def _deletion_question(
     ctx: Context, asked: deletions.DeletionRequest, found: ClaimSummary
 ) -> Reply:
     ctx.snapshots.deletions.check(ctx.session, ctx.caller, asked, found, ctx.now)
-    return deleting.question(asked, found)
+    told = foretold(ctx, RemovalKind.CLAIM, deletions.written(asked))
+    return told(deleting.question(asked, found))
 
 
 def _of_asked_deletion(_ctx: Context, value: str) -> str:
@@ -279,7 +282,11 @@ def click_ask_delete(ctx: Context, value: str) -> Reply:
 
 @pvc.button(deleting.GO, right=Right.PVC_DELETE, team=_of_asked_deletion, once=True)
 def click_delete(ctx: Context, value: str) -> Reply:
-    """Begins the deletion; its card in the channel shows the progress."""
+    """Begins the deletion, or requests it above a limit; its card in the channel shows it."""
+    return removed(ctx, RemovalKind.CLAIM, value, lambda: _deletion_begun(ctx, value))
+
+
+def _deletion_begun(ctx: Context, value: str) -> Reply:
     asked = deletions.read(value)
     name, team = ctx.team(asked.cluster)
     found = ctx.snapshots.claims.find(name, team, asked.claim, asked.cluster)

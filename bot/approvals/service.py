@@ -231,7 +231,7 @@ class Approvals:
             raise LimitError(
                 f"This request cannot be approved: it needs {policy.needed} approver(s) other than"
                 f" you, and there {'is' if len(deciders) == 1 else 'are'} {len(deciders)}.",
-                "Ask a platform admin to add approvers to the configuration.",
+                f"Ask a platform admin to add approvers to approvals.{name} in quartermaster.yaml.",
             )
 
     def _refuse_vote(

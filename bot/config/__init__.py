@@ -40,6 +40,7 @@ from bot.config.sections.gpu_sources import (
     SigV4,
 )
 from bot.config.sections.gpus import Gpus
+from bot.config.sections.leftovers import Leftovers
 from bot.config.sections.links import RunLink
 from bot.config.sections.mlflow import Mlflow
 from bot.config.sections.presets import Preset
@@ -79,6 +80,7 @@ __all__ = [
     "Ingress",
     "Layout",
     "LeadPolicy",
+    "Leftovers",
     "Limits",
     "Mlflow",
     "NetworkReference",

@@ -24,6 +24,7 @@ from bot.config.sections.clusters import ClusterSettings
 from bot.config.sections.datasets import Datasets, Store
 from bot.config.sections.digests import Digest
 from bot.config.sections.gpus import Gpus
+from bot.config.sections.leftovers import Leftovers
 from bot.config.sections.links import RunLinks
 from bot.config.sections.mlflow import Mlflow
 from bot.config.sections.presets import Preset
@@ -138,6 +139,9 @@ class Approvals(Section):
     run_cost: LeadPolicy = LeadPolicy()
     """A run that costs more an hour than `templates.NAME.leads_above`: `/train submit --on`."""
 
+    removal: Policy = Policy()
+    """The removal of a PVC, snapshot, cache or leftover object above a limit of `leftovers`."""
+
     @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies of all kinds of request."""
@@ -149,6 +153,7 @@ class Approvals(Section):
             self.pvc_change,
             self.team_change,
             self.run_cost,
+            self.removal,
         )
 
 
@@ -288,6 +293,7 @@ class Settings(Section):
     datasets: Datasets | None = None
     snapshots: Snapshots = Snapshots()
     pvcs: Pvcs = Pvcs()
+    leftovers: Leftovers = Leftovers()
     gpus: Gpus = Gpus()
     anf: Anf | None = None
     digests: dict[ChannelId, Digest] = Field(default_factory=dict)

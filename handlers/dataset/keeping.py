@@ -9,6 +9,7 @@ from bot.datasets.caches.lifecycle import replies as answers
 from bot.datasets.caches.lifecycle.service import Pinning
 from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
+from bot.leftovers.removals.tables import RemovalKind
 from bot.people.access import Right
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
@@ -18,6 +19,7 @@ from bot.slack.markup import code, join
 from handlers.button_values import moment_of, row_of
 from handlers.dataset.caches import ClassName
 from handlers.dataset.catalogue import DatasetName, DatasetReference
+from handlers.removals import foretold, removed
 
 dataset = Part("dataset")
 
@@ -59,10 +61,11 @@ def evict(
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
     cache = _chosen(ctx, reference, storage_class)
     ctx.datasets.keeping.refuse_evicting(ctx.caller, cache)
+    told = foretold(ctx, RemovalKind.CACHE, cache.id)
     reads, format_command, now = ctx.datasets.cache_reads, ctx.format_command, ctx.now
     return Reply(
         (join("Checking what needs ", code(cache.reference), "…"),),
-        later=lambda: answers.question(cache, reads.consequence(cache), format_command, now),
+        later=lambda: told(answers.question(cache, reads.consequence(cache), format_command, now)),
         is_question=True,
     )
 
@@ -193,11 +196,14 @@ def _of_cache(ctx: Context, value: str) -> str | None:
 
 @dataset.button(EVICT, right=Right.DATASET_EVICT, team=_of_cache, repeats=True)
 def click_evict(ctx: Context, cache_id: str) -> Reply:
-    """Evicts the cache that the question or the notice was about."""
-    cache = _cache(ctx, cache_id)
-    return answers.leaving(
-        ctx.datasets.keeping.evict(ctx.session, ctx.caller, cache, ctx.now), ctx.format_command
-    )
+    """Evicts the cache that the question or the notice was about, or requests it above a limit."""
+
+    def evicted() -> Reply:
+        cache = _cache(ctx, cache_id)
+        leaving = ctx.datasets.keeping.evict(ctx.session, ctx.caller, cache, ctx.now)
+        return answers.leaving(leaving, ctx.format_command)
+
+    return removed(ctx, RemovalKind.CACHE, cache_id, evicted)
 
 
 @dataset.button(EXTEND, right=Right.DATASET_PIN, team=_of_cache)

@@ -3,10 +3,12 @@
 from bot.commands.context import Context
 from bot.datasets.leftovers.notices import REMOVE
 from bot.datasets.usage.card import usage_card
+from bot.leftovers.removals.tables import RemovalKind
 from bot.people.access import Right, Role
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part, of_no_team
 from bot.slack.markup import code, join, plain
+from handlers.removals import removed
 
 dataset = Part("dataset")
 
@@ -30,7 +32,11 @@ def usage(ctx: Context) -> Reply:
 
 @dataset.button(REMOVE, right=Right.DATASET_CLEAN, team=of_no_team)
 def click_remove(ctx: Context, orphan_id: str) -> Reply:
-    """Requests the deletion of a leftover object."""
+    """Deletes a leftover object, or requests an approval of that above a limit."""
+    return removed(ctx, RemovalKind.OBJECT, orphan_id, lambda: _removed(ctx, orphan_id))
+
+
+def _removed(ctx: Context, orphan_id: str) -> Reply:
     orphan = ctx.datasets.usage.remove(ctx.session, ctx.caller, orphan_id, ctx.now)
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     return Reply(

@@ -7,6 +7,8 @@ from bot.commands.context import Context
 from bot.leftovers import leftover
 from bot.leftovers.card import leftovers_card
 from bot.leftovers.leftover import Leftover
+from bot.leftovers.removals.card import WITHDRAW
+from bot.leftovers.removals.wording import limits
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
@@ -31,7 +33,8 @@ def leftovers(ctx: Context, *, is_platform: bool) -> Reply:
     if is_platform:
         ctx.require(Right.DATASET_CLEAN)
         currency = ctx.settings.training.prices.currency
-        return Reply(card=leftovers_card("the platform", [*_of_platform(ctx)], (), currency))
+        above = (plain(_above(ctx)),) if ctx.settings.leftovers.has_limit else ()
+        return Reply(card=leftovers_card("the platform", [*_of_platform(ctx)], above, currency))
     ctx.require(Right.PVC_READ)
     team = ctx.team()[1]
     unused, every = unused_claims(ctx)
@@ -82,10 +85,29 @@ def _by_leads(ctx: Context) -> Markup:
     return join(delete, " deletes a PVC. Leads and admins may do that.")
 
 
+def _above(ctx: Context) -> str:
+    most = limits(ctx.settings.leftovers)
+    return f"Above {most}, another person has to approve a removal."
+
+
 def _remarks(ctx: Context) -> Iterator[Markup]:
-    """What this cannot know, and where the rest is."""
+    """What needs an approval, what this cannot know, and where the rest is."""
+    if ctx.settings.leftovers.has_limit:
+        yield plain(_above(ctx))
     if not all(each.measures_gpus for each in ctx.settings.clusters.values()):
         yield plain("Idle GPUs are unknown where no GPU metrics are configured.")
     if ctx.caller.may(Right.DATASET_CLEAN):
         command = code(ctx.format_command("qm leftovers --platform"))
         yield join(command, " shows what belongs to no team.")
+
+
+def _of_removal(ctx: Context, row_id: str) -> str | None:
+    return ctx.services.leftovers.removals.get(ctx.session, row_id).team or None
+
+
+@qm.button(WITHDRAW, right=Right.DATASET_USAGE, team=_of_removal)
+def click_withdraw(ctx: Context, row_id: str) -> Reply:
+    """Withdraws a request to remove something, which is not decided yet."""
+    removals = ctx.services.leftovers.removals
+    removals.withdraw(ctx.session, ctx.caller, removals.get(ctx.session, row_id), ctx.now)
+    return Reply((plain("Withdrawn. Nothing was removed."),))

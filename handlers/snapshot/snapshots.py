@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from bot.commands.context import Context
 from bot.errors import UsageError
+from bot.leftovers.removals.tables import RemovalKind
 from bot.people.access import Caller, Right
 from bot.slack.card import Reply
 from bot.slack.grammar.declarations import CLUSTER, TEAM, Part, Verb
@@ -22,6 +23,7 @@ from bot.snapshots.snapshots.service import Pinning, SnapshotRequest
 from bot.snapshots.tables import Snapshot
 from handlers.dataset.caches import ClassName
 from handlers.dataset.caches import VolumeSize as AnySize
+from handlers.removals import foretold, removed
 
 OFF: Final = "off"
 _LONGEST_PIN = timedelta(days=365)
@@ -205,7 +207,8 @@ def delete(ctx: Context, name: str) -> Reply:
     """Answers with what that would lose, and a button."""
     row = _find(ctx, name)
     ctx.snapshots.snapshots.refuse_deleting(ctx.session, ctx.caller, row, ctx.now)
-    return replies.question(row, ctx.snapshots.snapshots.lost(ctx.session, row))
+    told = foretold(ctx, RemovalKind.SNAPSHOT, row.id)
+    return told(replies.question(row, ctx.snapshots.snapshots.lost(ctx.session, row)))
 
 
 def of_snapshot(ctx: Context, value: str) -> str:
@@ -215,9 +218,14 @@ def of_snapshot(ctx: Context, value: str) -> str:
 
 @snapshot.button(DELETE, right=Right.SNAPSHOT_CREATE, team=of_snapshot, repeats=True)
 def click_delete(ctx: Context, row_id: str) -> Reply:
-    """Deletes the snapshot of a card or a question."""
-    row = ctx.snapshots.snapshots.get(ctx.session, row_id)
-    return replies.leaving(ctx.snapshots.snapshots.delete(ctx.session, ctx.caller, row, ctx.now))
+    """Deletes the snapshot of a card or a question, or requests that above a limit."""
+
+    def deleted() -> Reply:
+        service = ctx.snapshots.snapshots
+        row = service.get(ctx.session, row_id)
+        return replies.leaving(service.delete(ctx.session, ctx.caller, row, ctx.now))
+
+    return removed(ctx, RemovalKind.SNAPSHOT, row_id, deleted)
 
 
 @snapshot.verb(

@@ -1,4 +1,4 @@
-"""A team looks at its PVCs: who mounts them, their cost; one grows, is copied, is deleted."""
+"""A team looks at its PVCs and their cost; one grows, one is copied, one deleted once approved."""
 
 import sys
 
@@ -39,7 +39,11 @@ def _arranged(cluster: Cluster, estate: Estate) -> None:
 SETUP = Setup(
     arrange=_arrange,
     azure=_arranged,
-    settings={"pvcs": {"copies": {"image": WORKER_IMAGE}}},
+    settings={
+        "pvcs": {"copies": {"image": WORKER_IMAGE}},
+        "leftovers": {"approve_above_gib": 1536},
+        "approvals": {"removal": {"approvers": {"people": ["U0CAROL"]}}},
+    },
 )
 
 
@@ -118,14 +122,21 @@ async def _grows(story: Story, alice: Person) -> None:
 
 
 async def _is_deleted(story: Story, alice: Person, erin: Person) -> None:
-    """A lead deletes what nothing needs, after a snapshot of it."""
+    """A lead deletes what nothing needs, after an approval for its size and a snapshot of it."""
     await erin.types("#team-a", "/pvc unused")
     await erin.is_told("Asking Azure for the levels of team-a's PVCs…")
     await erin.is_told("Unused PVCs of team-a", "monday | 2 TiB")
     await erin.types("#team-a", "/pvc delete other")
     await erin.is_told("There is no PVC other in namespace team-a.")
     words = "delete monday --snapshot-first"
-    await _asks(story, erin, words, "Delete PVC monday?", "Take a snapshot and delete it")
+    await _asks(story, erin, words, "Delete PVC monday?", "Request it")
+    carol = story.person("Carol")
+    asked = await story.card("#team-a", "Remove PVC monday")
+    request = await story.card("#gpu-approvals", "Remove PVC monday", "Holds", "2 TiB")
+    await carol.clicks(request, "Approve")
+    await carol.is_told("You approved this request.")
+    await asked.shows("Approved and started")
+    await erin.is_mentioned("#team-a", "The removal of PVC monday was approved", thread=asked)
     card = await story.card("#team-a", "Delete PVC monday")
     taken = await story.card("#team-a", "Snapshot monday-")
     await erin.is_mentioned("#team-a", "The snapshot of monday is ready", thread=taken)
@@ -169,4 +180,4 @@ async def _asks(story: Story, erin: Person, words: str, title: str, button: str)
     story.unreliable = was
     if offer is not None:
         await erin.clicks(offer, button)
-        await erin.is_told("Requested.")
+        await erin.is_told("Requested")

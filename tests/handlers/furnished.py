@@ -17,6 +17,7 @@ from bot.database.columns import new_id
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.tables import Dataset, Push, PushPhase
 from bot.gpus.waits.tables import GpuWait
+from bot.leftovers.removals.tables import RemovalRequest
 from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
@@ -260,13 +261,13 @@ def _rows(session: Session) -> dict[str, str]:
     deletion = _row(Deletion, claim_name="other", size_bytes=1, phase=DeletionPhase.SAVING)
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
-    follow = _row(LogFollow, run_id=lane.id)
+    follow, removal = _row(LogFollow, run_id=lane.id), _row(RemovalRequest, kind="cache")
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
     request = _row(RunRequest, name="costly", places=[], costs=[_COST])
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
     upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step, upload, request])  # fmt: skip
+                     watch, wait, step, upload, request, removal])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
@@ -280,11 +281,11 @@ def _rows(session: Session) -> dict[str, str]:
         "snapshot.cancel-revert": revert.id,
         "pvc.resize-withdraw": resize.id,
         "pvc.delete-cancel": deletion.id,
-        "quota.step": step.id,
-        "quota.unstep": step.id,
+        **dict.fromkeys(("quota.step", "quota.unstep"), step.id),
         "gpu.unwait": wait.id,
         "train.withdraw": request.id,
         "train.unwatch": wide.id,
+        "qm.withdraw-removal": removal.id,
     }
 
 
@@ -335,7 +336,7 @@ def _values(session: Session) -> dict[str, str]:
     soon = int((datetime.now(UTC) + timedelta(hours=9)).timestamp())
     return {
         "again": json.dumps(words),
-        **dict.fromkeys(("train.logs", "train.curves", "train.stop"), runs["lane"]),
+        **dict.fromkeys(("train.logs", "train.curves", "train.stop", "gpu.snooze"), runs["lane"]),
         "train.unfollow": _newest(session, LogFollow).id,
         "train.resubmit": runs["old"],
         "train.open": runs["nb"],
@@ -344,21 +345,18 @@ def _values(session: Session) -> dict[str, str]:
         "train.requeue": f"{runs['wide']} 1",
         "train.cache": offer.id,
         **_of_anf(),
-        "gpu.snooze": runs["lane"],
         "dataset.cache": offer.plans[0],
         "dataset.push": json.dumps(
             {"c": "imagenet", "p": "/run-8", "u": "s3://lake/run-8/", "t": "team-a"}
         ),
         "dataset.push_stop": _newest(session, Push).id,
         **_of_datasets(session, later),
-        "snapshot.delete": by_claim["lane-data"],
-        "snapshot.restore": by_claim["lane-data"],
+        **dict.fromkeys(("snapshot.delete", "snapshot.restore"), by_claim["lane-data"]),
         "snapshot.unschedule": _newest(session, SnapshotSchedule).id,
         "snapshot.revert-saved": f"{by_claim['lane-data']}:why",
         "snapshot.revert-unsaved": f"{by_claim['lane-data']}:why",
         "snapshot.cancel": restore.id,
-        "approval.approve": approval.id,
-        "approval.deny": approval.id,
+        **dict.fromkeys(("approval.approve", "approval.deny"), approval.id),
     }
 
 

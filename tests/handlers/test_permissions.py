@@ -203,6 +203,7 @@ TABLE = {
     "[anf.grow-withdraw]": "..la.... ....",
     "[notices.choose]": "omlafh.. FHDE",
     "[qm.refresh]": "omlafh.. FHDE",
+    "[qm.withdraw-removal]": "o.la.... ..D.",
     "[train.link]": "omlafh.. FHDE",
     "[approval.approve]": "...a.... ....",
     "[approval.deny]": "...a.... ....",

@@ -99,3 +99,37 @@ def test_buttons_of_a_deleted_claim_are_refused(client: CommandClient) -> None:
     assert client.clicks(ERIN, TEAM_A, "pvc.delete-cancel", "none") == (
         "This deletion no longer exists."
     )
+
+
+LIMIT = "leftovers: {approve_above_gib: 100}\n"
+
+
+@pytest.fixture
+def limited(tmp_path: Path, served: Served) -> Iterator[CommandClient]:
+    """A bot whose people need an approval to remove more than 100 GiB."""
+    with opened(tmp_path, f"sqlite:///{tmp_path}/test.db", served, LIMIT) as opened_client:
+        yield opened_client
+
+
+def test_above_the_limit_it_is_requested(limited: CommandClient) -> None:
+    told = limited.says(ERIN, TEAM_A, "/pvc delete imagenet").splitlines()
+    assert [" ".join(each.split()) for each in told] == [
+        "Delete PVC imagenet?",
+        "Its volume and its data are deleted with it. This cannot be undone.",
+        "It has no snapshots.",
+        "An approver other than you has to approve it.",
+        "PVC `team-a/imagenet`",
+        "Size 1 TiB",
+        "Class standard",
+        "[Request it]",
+    ]
+    said = limited.clicks(ERIN, TEAM_A, "pvc.delete", value(limited)).splitlines()
+    assert said[0] == (
+        "It holds 1 TiB and costs an unknown sum; above 100 GiB a removal needs approval."
+    )
+    assert said[1].startswith("Requested an approval to remove PVC imagenet. @U0CAROL can give it")
+    assert rows(limited) == []
+    waiting = limited.says(CAROL, TEAM_A, "/approval list")
+    assert "team-a: remove PVC imagenet, which holds 1 TiB and costs an unknown sum" in waiting
+    again = limited.clicks(CAROL, TEAM_A, "pvc.delete", value(limited))
+    assert again.startswith("@U0ERIN already requested to remove PVC imagenet; it waits for an")

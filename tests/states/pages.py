@@ -16,6 +16,7 @@ TITLES = {
     "runs": "Runs, sessions and logs",
     "sweeps": "Sweeps",
     "requests": "Runs above a cost limit and their approval",
+    "removals": "Removals above a limit and their approval",
     "flows": "Saved flows",
     "quotas": "Quota overrides and their approval",
     "teams": "Teams: created and removed",

@@ -87,11 +87,16 @@ class UsageService:
         datasets = self._settings().datasets
         return present(session, datasets.cluster) if datasets is not None else ()
 
-    def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
-        """Requests the deletion of a leftover object; users are checked before it is deleted."""
+    def orphan(self, session: Session, orphan_id: str) -> Orphan:
+        """A leftover object by its id; NotFoundError if it is gone."""
         orphan = session.get(Orphan, orphan_id)
         if orphan is None or orphan.gone_at is not None:
             raise NotFoundError("It no longer exists.")
+        return orphan
+
+    def remove(self, session: Session, caller: Caller, orphan_id: str, now: datetime) -> Orphan:
+        """Requests the deletion of a leftover object; users are checked before it is deleted."""
+        orphan = self.orphan(session, orphan_id)
         orphan.wanted_by, orphan.wanted_at, orphan.trouble = caller.person, now, ""
         session.add(orphan)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)

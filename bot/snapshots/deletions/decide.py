@@ -7,6 +7,7 @@ from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.reconcile.decisions import UpdateStatus, Wait
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.tables import Snapshot, SnapshotIntent
+from bot.volumes.wording import capacity
 
 SLOW_AFTER = timedelta(minutes=1)
 
@@ -86,6 +87,12 @@ def _deleting(row: Deletion, look: DeletionObserved, now: datetime) -> Decision:
         said = f"PVC {row.claim_name} is needed now. {' '.join(needs)}"
         return EndDeletion(
             DeletionPhase.FAILED, f"{said} {_KEPT}", "When they have ended, request it again."
+        )
+    if row.size_bytes and (claim.size_bytes or 0) > row.size_bytes:
+        has, had = capacity(claim.size_bytes or 0), capacity(row.size_bytes)
+        said = f"PVC {row.claim_name} has {has} now, and {had} when its deletion was requested."
+        return EndDeletion(
+            DeletionPhase.FAILED, f"{said} {_KEPT}", "Look at it first; then request it again."
         )
     return DeleteClaim(claim.uid, claim.metadata.resource_version)
 
