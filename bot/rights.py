@@ -40,6 +40,7 @@ class Right(StrEnum):
     ANF_POOLS = "anf.pools"
     ANF_CHANGE = "anf.change"
     ANF_REPAIR = "anf.repair"
+    ANF_POOL_CHANGE = "anf.pool_change"
     SNAPSHOT_READ = "snapshot.read"
     SNAPSHOT_CREATE = "snapshot.create"
     SNAPSHOT_RESTORE = "snapshot.restore"
@@ -121,6 +122,7 @@ RULES: Mapping[Right, Rule] = {
     Right.ANF_POOLS: Rule(_HEADS | {Role.APPROVER}, _READING),
     Right.ANF_CHANGE: Rule(_HEADS, _TEAM_OR_DIRECT),
     Right.ANF_REPAIR: Rule(frozenset({Role.ADMIN}), _READING),
+    Right.ANF_POOL_CHANGE: Rule(frozenset({Role.ADMIN}), _READING),
     Right.SNAPSHOT_READ: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.SNAPSHOT_CREATE: Rule(EVERYBODY, _TEAM_OR_DIRECT),
     Right.SNAPSHOT_RESTORE: Rule(EVERYBODY, _TEAM_OR_DIRECT),

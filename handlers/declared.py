@@ -5,7 +5,7 @@ Help lists the verbs in this order.
 
 from bot.slack.grammar.declarations import Command
 from bot.training.translation import translated
-from handlers.anf import changes, grow, repair, volumes
+from handlers.anf import changes, grow, pools, repair, volumes
 from handlers.approval import approval
 from handlers.dataset import browsing, caches, catalogue, keeping, push, usage
 from handlers.gpu import digest, network, report, use, waiting
@@ -70,7 +70,7 @@ gpu = Command(
 anf = Command(
     "anf",
     "Azure NetApp Files: volumes, pools and their service levels",
-    parts=(volumes.anf, changes.anf, repair.anf, grow.anf),
+    parts=(volumes.anf, changes.anf, repair.anf, grow.anf, pools.anf),
 )
 qm = Command(
     "qm",

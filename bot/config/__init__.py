@@ -21,7 +21,7 @@ from bot.config.models import (
     Training,
 )
 from bot.config.places import is_place
-from bot.config.sections.anf import Anf, AnfChanges
+from bot.config.sections.anf import Anf, AnfChanges, PoolCreation
 from bot.config.sections.clusters import (
     ClusterSettings,
     Fractions,
@@ -87,6 +87,7 @@ __all__ = [
     "NetworkTest",
     "OverrideMode",
     "Policy",
+    "PoolCreation",
     "Preset",
     "Prices",
     "PrometheusSettings",

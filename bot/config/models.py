@@ -126,6 +126,9 @@ class Approvals(Section):
     anf_change: Policy = Policy()
     """Changes to volumes: `/anf repair`, and `/anf level` if `anf.changes` requires approval."""
 
+    anf_pool: Policy = Policy()
+    """A capacity pool that is created or deleted: `/anf pool`."""
+
     snapshot_restore: Policy = Policy()
     """A PVC reverted in place to a snapshot: `/snapshot restore --in-place`."""
 
@@ -149,6 +152,7 @@ class Approvals(Section):
             self.quota_override,
             self.quota_base,
             self.anf_change,
+            self.anf_pool,
             self.snapshot_restore,
             self.pvc_change,
             self.team_change,

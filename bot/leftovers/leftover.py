@@ -25,6 +25,8 @@ from bot.snapshots.deletions.unused import (
 from bot.snapshots.snapshots.card import delete_snapshot_button
 from bot.snapshots.tables import Snapshot
 from bot.volumes.levels import monthly_price
+from bot.volumes.provisioning.card import ask_button
+from bot.volumes.resources import pool_place
 from bot.volumes.tables import SeenPool
 from bot.volumes.wording import UNKNOWN, capacity
 
@@ -121,7 +123,7 @@ def of_orphans(found: Iterable[Orphan], now: datetime) -> Iterator[Leftover]:
         yield Leftover(each.kind, name, amount, since, cost, button, advice, each.command)
 
 
-def of_pools(found: Iterable[SeenPool], anf: Anf | None) -> Iterator[Leftover]:
+def of_pools(found: Iterable[SeenPool], anf: Anf | None, installation: str) -> Iterator[Leftover]:
     """Capacity pools of Azure NetApp Files of which 1 TiB or more is allocated to no volume."""
     for each in found if anf is not None else ():
         free = each.size_bytes - each.taken_bytes
@@ -130,7 +132,21 @@ def of_pools(found: Iterable[SeenPool], anf: Anf | None) -> Iterator[Leftover]:
         whole = "empty" if not each.taken_bytes else f"free of {capacity(each.size_bytes)}"
         advice = "Azure bills the whole pool. Make it smaller in Azure, or delete an empty one."
         cost = monthly_price(anf, each.level, free)
-        yield Leftover("ANF pool", each.name, capacity(free), whole, cost, advice=advice)
+        button = None if each.taken_bytes else _pool_button(each, anf, installation)
+        yield Leftover(
+            "ANF pool", each.name, capacity(free), whole, cost, button,
+            advice="" if button else advice,
+        )  # fmt: skip
+
+
+def _pool_button(pool: SeenPool, anf: Anf, installation: str) -> Button | None:
+    """The button that asks whether to delete an empty pool, if the settings allow that."""
+    place, creation = pool_place(pool.id), anf.pool_creation
+    if place is None or creation is None or not anf.accounts:
+        return None
+    if pool.made_by != installation and creation.deletes == "own":
+        return None
+    return ask_button(f"{place.group}/{place.account}", pool.name)
 
 
 def of_nodes(found: Iterable[NodeUse], prices: Prices) -> Iterator[Leftover]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+INSTALLATION_TAG, REQUEST_TAG = "quartermaster-installation", "quartermaster-request"
+"""The tags of pools that the bot created: its installation, and the row of the request."""
 _TRIES = 2
 _MISSING, _SERVER_ERROR = 404, 500
 DEADLINE_SECONDS = 25.0
@@ -119,6 +121,11 @@ class NetAppFiles:
         """One pool; None if there is none of that name."""
         found = self._one(f"Reading pool {place.pool}", lambda sdk: sdk.pools.get(*place))
         return None if found is None else _pool_of(found)
+
+    def location(self, group: str, account: str) -> str:
+        """The region of an account, in which all of its pools are."""
+        doing = f"Reading account {account}"
+        return str(self._read(doing, lambda sdk: sdk.accounts.get(group, account)).location)
 
     def permissions(self, group: str) -> list[Any]:
         """The permissions of the bot's identity in a resource group, as Azure lists them."""
@@ -274,6 +281,9 @@ def _pool_of(told: "CapacityPool") -> Pool:
         used_throughput_mibps=has.utilized_throughput_mibps,
         state=has.provisioning_state or "",
         encryption=_word(has.encryption_type),
+        uuid=has.pool_id or "",
+        made_by=(told.tags or {}).get(INSTALLATION_TAG, ""),
+        made_for=(told.tags or {}).get(REQUEST_TAG, ""),
     )
 
 

@@ -1,13 +1,13 @@
 """Doctor checks of Azure NetApp Files: access to Azure, permissions and Trident's records."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS, PVCS, TRIDENT_VOLUMES
 from bot.cluster.rights import Needed, lacking, spelled
-from bot.config import Settings
+from bot.config import Anf, Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
 from bot.volumes.anf import Deadline, NetAppFiles
@@ -23,6 +23,11 @@ _CHANGING = (
     f"{_NETAPP}/capacityPools/write",
     f"{_NETAPP}/capacityPools/volumes/write",
     f"{_NETAPP}/capacityPools/volumes/PoolChange/action",
+    "Microsoft.NetApp/locations/operationresults/read",
+)
+_PROVISIONING = (
+    f"{_NETAPP}/capacityPools/write",
+    f"{_NETAPP}/capacityPools/delete",
     "Microsoft.NetApp/locations/operationresults/read",
 )
 _APPLY = (
@@ -44,8 +49,10 @@ def checks(files: NetAppFiles) -> Findings:
     if not pools:
         remedy = "Name the accounts in anf.accounts, or create a capacity pool."
         yield Finding(about, "warning", "the bot can see no capacity pools", remedy)
-        return
-    yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
+        if files.configured.pool_creation is None:
+            return
+    else:
+        yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
     for group in groups:
         yield _permissions(files, group)
 
@@ -91,10 +98,17 @@ def ungiven(needed: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> list[s
     return [each for each in needed if not any(_gives(role, each) for role in known)]
 
 
+def _needed(anf: Anf) -> Sequence[str]:
+    """The actions that the settings need."""
+    changing = () if anf.changes is None else _CHANGING
+    provisioning = () if anf.pool_creation is None else _PROVISIONING
+    return tuple(dict.fromkeys((*_READING, *changing, *provisioning)))
+
+
 def _permissions(files: NetAppFiles, group: str) -> Finding:
     about = f"azure permissions in {group}"
     try:
-        needed = _READING if files.configured.changes is None else (*_READING, *_CHANGING)
+        needed = _needed(files.configured)
         missing = ungiven(needed, files.permissions(group))
     except StorageError as error:
         return Finding(about, "warning", error.message, error.hint)

@@ -71,6 +71,19 @@ class Operations:
             doing, lambda sdk, how: sdk.pools.begin_update(*place, body, polling=how)
         )
 
+    def create_pool(self, place: PoolPlace, body: Any) -> str:
+        """Begins to create a pool, or to make an existing one of that name the same."""
+        doing = f"Creating pool {place.pool}"
+        return self._begin(
+            doing,
+            lambda sdk, how: sdk.pools.begin_create_or_update(*place, body, polling=how),
+        )
+
+    def delete_pool(self, place: PoolPlace) -> str:
+        """Begins to delete a pool; refused by Azure if it has volumes."""
+        doing = f"Deleting pool {place.pool}"
+        return self._begin(doing, lambda sdk, how: sdk.pools.begin_delete(*place, polling=how))
+
     def progress(self, address: str) -> Progress:
         """The progress of an operation; not repeated."""
         return self._files.once(

@@ -17,6 +17,9 @@ from bot.volumes.growths.controller import GrowthController
 from bot.volumes.growths.service import GrowthService
 from bot.volumes.pools.controller import PoolController
 from bot.volumes.pools.reads import VolumeReads
+from bot.volumes.provisioning.card import PoolRequestRenderer
+from bot.volumes.provisioning.controller import PoolRequestController
+from bot.volumes.provisioning.service import PoolService
 from bot.volumes.repairs.card import RepairRenderer
 from bot.volumes.repairs.controller import RepairController
 from bot.volumes.repairs.service import RepairService
@@ -31,6 +34,7 @@ class VolumesArea(Area):
         self.reads = VolumeReads(files, on.clusters)
         self.changes = ChangeService(files, on.clusters, on.database, on.approvals, on.clock)
         self.growths = GrowthService(files, on.clusters, on.approvals)
+        self.provisioning = PoolService(on.settings, files, on.approvals, on.installation)
         self.repairs = RepairService(on.settings, on.approvals, files, on.clusters)
 
     @override
@@ -41,6 +45,7 @@ class VolumesArea(Area):
             VolumeChangeController(on.reconciling, deciding, self.files),
             RepairController(on.reconciling, deciding, self.files),
             GrowthController(on.reconciling, deciding, self.files),
+            PoolRequestController(on.reconciling, deciding, self.files, on.installation),
         )
 
     @override
@@ -50,6 +55,7 @@ class VolumesArea(Area):
             ChangeRenderer(settings, approvals),
             RepairRenderer(settings, approvals),
             GrowthRenderer(settings, approvals),
+            PoolRequestRenderer(settings, approvals),
         )
 
     @override

@@ -53,7 +53,11 @@ def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """A capacity pool; its throughput is None if unknown."""
+    """A capacity pool; its throughput is None if unknown.
+
+    `uuid` is Azure's own id of it, which a later pool of the same name does not have. `made_by` is
+    the installation of the bot that created it, for its request `made_for`; empty for others.
+    """
 
     id: str
     place: PoolPlace
@@ -64,6 +68,9 @@ class Pool:
     used_throughput_mibps: float | None
     state: str = "Succeeded"
     encryption: str = ""
+    uuid: str = ""
+    made_by: str = ""
+    made_for: str = ""
 
     @property
     def name(self) -> str:

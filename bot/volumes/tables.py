@@ -12,7 +12,8 @@ from bot.database.columns import Moment
 class SeenPool(SQLModel, table=True):
     """A capacity pool as of `seen_at`; `taken_bytes` is the sum of its volumes' quotas.
 
-    Its id is Azure's, in lower case. `given_mibps` is the throughput of its volumes; a pool without
+    Its id is Azure's, in lower case. `made_by` is the installation of the bot that created it,
+    empty for others. `given_mibps` is the throughput of its volumes; a pool without
     a `level` has not been read completely yet.
     """
 
@@ -26,6 +27,7 @@ class SeenPool(SQLModel, table=True):
     qos: str = Field(default="", sa_column_kwargs={"server_default": ""})
     encryption: str = Field(default="", sa_column_kwargs={"server_default": ""})
     throughput_mibps: float | None = None
+    made_by: str = Field(default="", sa_column_kwargs={"server_default": ""})
     given_mibps: float = Field(default=0, sa_column_kwargs={"server_default": "0"})
     seen_at: datetime = Field(sa_type=Moment)
 

@@ -75,7 +75,7 @@ def _of_platform(ctx: Context) -> Iterator[Leftover]:
     settings = ctx.settings
     yield from leftover.of_orphans(ctx.datasets.usage.orphans(ctx.session), ctx.now)
     pools = ctx.volumes.reads.pools_seen(ctx.session, ctx.now)
-    yield from leftover.of_pools(pools, settings.anf)
+    yield from leftover.of_pools(pools, settings.anf, ctx.volumes.on.installation)
     nodes = ctx.gpus.usage.nodes(ctx.session)[0]
     yield from leftover.of_nodes(nodes, settings.training.prices.per_gpu_hour)
 

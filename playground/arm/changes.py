@@ -21,41 +21,57 @@ class Changes:
         self._operations = operations
         self._now = now
 
-    def put_pool(self, account: Account, name: str, body: Json) -> tuple[bool, Pool]:
-        """Makes a pool, or sets the size of one that is there; whether it is new."""
+    def put_pool(self, account: Account, name: str, body: Json) -> tuple[Operation | None, Pool]:
+        """Begins to make a pool, or sets the size and tags of one that is there."""
         asked = body.get("properties") or {}
-        if not body.get("location"):
-            raise bad("location is required.")
+        rules.refuse_location(account, body.get("location"))
         level, qos = asked.get("serviceLevel"), asked.get("qosType", "Auto")
         custom = asked.get("customThroughputMibps")
         rules.refuse_pool_shape(level, qos, custom)
-        there = [each for each in self._estate.pools_of(account) if each.name == name]
+        there = [e for e in self._estate.pools_of(account) if e.name.lower() == name.lower()]
         if there:
+            if there[0].busy:
+                raise busy(f"capacity pool {name}")
             if there[0].level != level:
                 raise bad("serviceLevel of a pool cannot be changed.")
             self._checked(there[0], {"size": asked.get("size")})()
-            return False, there[0]
+            there[0].tags = dict(body.get("tags") or {})
+            return None, there[0]
+        rules.refuse_pool_name(name)
         rules.refuse_pool_size(self._estate, None, asked.get("size"))
+        rules.refuse_more_pools(self._estate, account, asked["size"])
         made = self._estate.add_pool(account, name, str(level), 1)
         made.size, made.qos, made.custom_throughput = asked["size"], qos, custom
-        return True, made
+        made.tags, made.busy = dict(body.get("tags") or {}), "Creating"
+        return self._begin_pool(made, made.busy, lambda: None), made
 
-    def patch_pool(self, pool: Pool, body: Json) -> Operation:
-        """Sets its size, or its QoS, which becomes manual and never automatic again."""
+    def delete_pool(self, pool: Pool) -> Operation:
+        """Removes a pool that has no volumes."""
         if pool.busy:
             raise busy(f"capacity pool {pool.name}")
-        finish = self._checked(pool, body.get("properties") or {})
+        if any(self._estate.volumes_of(pool)):
+            path = self._estate.pool_id(pool)
+            words = f"Cannot delete resource while nested resources exist: '{path}' has volumes."
+            raise ArmError(409, "CannotDeleteResource", words)
+        return self._begin_pool(pool, "Deleting", lambda: self._estate.pools.remove(pool))
 
+    def _begin_pool(self, pool: Pool, word: str, finish: Callable[[], None]) -> Operation:
         def done() -> None:
             pool.busy = ""
             finish()
 
         def give_up() -> None:
-            pool.busy = ""
+            pool.busy = "Failed" if word == "Creating" else ""
 
-        pool.busy = "Updating"
-        about = (pool.busy, self._estate.pool_id(pool))
+        pool.busy = word
+        about = (word, self._estate.pool_id(pool))
         return self._operations.begin(about, done, give_up, lambda: pool_json(self._estate, pool))
+
+    def patch_pool(self, pool: Pool, body: Json) -> Operation:
+        """Sets its size, or its QoS, which becomes manual and never automatic again."""
+        if pool.busy:
+            raise busy(f"capacity pool {pool.name}")
+        return self._begin_pool(pool, "Updating", self._checked(pool, body.get("properties") or {}))
 
     def _checked(self, pool: Pool, asked: Json) -> Callable[[], None]:
         """What changes a pool; ArmError where it cannot be so."""

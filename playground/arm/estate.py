@@ -37,6 +37,7 @@ class Pool:
     custom_throughput: float | None = None
     encryption: str = "Single"
     busy: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
@@ -87,13 +88,17 @@ def throughput(level: str, size: int) -> float:
 
 
 class Estate:
-    """One subscription; names are compared as ARM compares them, without regard to case."""
+    """One subscription; names are compared as ARM compares them, without regard to case.
+
+    `quota` is the capacity that all pools of a region may have.
+    """
 
     def __init__(self, subscription: str = SUBSCRIPTION) -> None:
         self.subscription = subscription
         self.accounts: list[Account] = []
         self.pools: list[Pool] = []
         self.volumes: list[Volume] = []
+        self.quota = 500 * TIB
 
     def account(self, group: str, name: str) -> Account:
         """One account; ArmError where there is none."""

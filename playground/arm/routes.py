@@ -93,14 +93,19 @@ class Routes:
         return Answer(200, account_json(self.estate, self.estate.account(group, names[0])))
 
     def _pool(self, call: Call, group: str, names: list[str], _verb: str) -> Answer:
-        _only(call, "GET", "PUT", "PATCH")
+        _only(call, "GET", "PUT", "PATCH", "DELETE")
         if call.method == "PUT":
             account = self.estate.account(group, names[0])
-            is_new, made = self._changes.put_pool(account, names[1], call.body())
-            return Answer(201 if is_new else 200, pool_json(self.estate, made))
+            begun, made = self._changes.put_pool(account, names[1], call.body())
+            told = pool_json(self.estate, made)
+            if begun is None:
+                return Answer(200, told)
+            return Answer(201, told, self._accepted(call, begun).headers)
         pool = self._pool_named(group, names)
         if call.method == "PATCH":
             return self._accepted(call, self._changes.patch_pool(pool, call.body()))
+        if call.method == "DELETE":
+            return self._accepted(call, self._changes.delete_pool(pool))
         return Answer(200, pool_json(self.estate, pool))
 
     def _volume(self, call: Call, group: str, names: list[str], verb: str) -> Answer:

@@ -1,14 +1,17 @@
 """What the service refuses: sizes, room, throughput, encryption, and going down too soon."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from playground.arm.errors import bad, busy
-from playground.arm.estate import GIB, RATES, TIB, Estate, Pool, Volume
+from playground.arm.errors import ArmError, bad, busy
+from playground.arm.estate import GIB, RATES, TIB, Account, Estate, Pool, Volume
 
 LARGEST_POOL, LEAST_VOLUME, LARGEST_VOLUME = 2048 * TIB, 50 * GIB, 100 * TIB
 MOST_THROUGHPUT, LEAST_FLEXIBLE = 4500.0, 128.0
 WAIT = timedelta(hours=24)
+MOST_POOLS = 25
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def refuse_pool_size(estate: Estate, pool: Pool | None, size: Any) -> None:
@@ -19,6 +22,34 @@ def refuse_pool_size(estate: Estate, pool: Pool | None, size: Any) -> None:
     if size < taken:
         words = f"Pool size {size} is too small for the total size of its volumes ({taken})."
         raise bad(words)
+
+
+def refuse_location(account: Account, location: Any) -> None:
+    """Pools are in the region of their account."""
+    if not location:
+        raise bad("location is required.")
+    if str(location).replace(" ", "").lower() != account.location:
+        words = f"The resource location '{location}' must be that of its parent: {account.location}"
+        raise ArmError(400, "InvalidResourceLocation", words)
+
+
+def refuse_pool_name(name: str) -> None:
+    """Names begin with a letter or digit, and have at most 64 characters."""
+    if not _NAME.fullmatch(name):
+        raise bad(f"The pool name '{name}' is not valid.")
+
+
+def refuse_more_pools(estate: Estate, account: Account, size: int) -> None:
+    """An account has 25 pools at most, and a region a quota of capacity."""
+    if sum(1 for _ in estate.pools_of(account)) >= MOST_POOLS:
+        raise bad(f"The maximum number of pools ({MOST_POOLS}) for the account was reached.")
+    there = [each for each in estate.pools if each.account.location == account.location]
+    taken = sum(each.size for each in there)
+    if taken + size > estate.quota:
+        raise bad(
+            f"Regional capacity quota exceeded: {(taken + size) // TIB} TiB are needed, and the"
+            f" quota of {account.location} is {estate.quota // TIB} TiB."
+        )
 
 
 def refuse_pool_shape(level: Any, qos: Any, custom: Any) -> None:

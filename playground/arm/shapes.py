@@ -40,6 +40,7 @@ def pool_json(estate: Estate, pool: Pool) -> Json:
         "name": f"{pool.account.name}/{pool.name}",
         "type": f"{_TYPE}/capacityPools",
         "location": pool.account.location,
+        "tags": pool.tags,
         "properties": properties,
     }
 

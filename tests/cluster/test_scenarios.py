@@ -18,6 +18,7 @@ from tests.cluster.site import CLUSTER_QUEUES, Site
 # What is not told here, and why.
 EXCEPTED = {
     "anf-levels": "its PVCs stand for volumes of the playground's own Azure",
+    "anf-pools": "as anf-levels",
     "anf-repair": "as anf-levels; test_repairs tells Trident's record on this control plane",
     "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
     "daily": "no GPU is measured here, and a week passes in its minutes; test_samples and"

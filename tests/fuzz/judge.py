@@ -23,6 +23,7 @@ APPROVERS = {
     "quota_base": {CAROL, ERIN},
     "anf_change": {CAROL, ERIN},
     "pvc_change": {CAROL, ERIN},
+    "anf_pool": {CAROL, ERIN},
     "removal": {CAROL, ERIN},
     "run_cost": {CAROL, ERIN},
     "snapshot_restore": {CAROL},
@@ -33,11 +34,19 @@ READERS = {CAROL, ERIN}
 # What keeps deliveries apart, and what makes somebody known whom nobody knew yet.
 ANYBODYS = {"deliveries", "people"}
 # Whose rows only whoever asked for them, a lead of theirs or an admin may change.
-OWNED = {"runs", "run_requests", "sweeps", "overrides", "restores", "reverts", "dataset_pushes",
-         "removal_requests"}
+OWNED = {
+    "runs",
+    "run_requests",
+    "sweeps",
+    "overrides",
+    "restores",
+    "reverts",
+    "dataset_pushes",
+    "removal_requests",
+}
 OF_LEADS = {"volume_changes", "anf_growths", "pvc_resizes", "pvc_deletions", "pvc_copies"}
 OF_ADMINS = {"managed_quotas", "override_legs", "dataset_orphans", "anf_repairs",
-             "anf_moved_volumes", "anf_pools", "installation", "channels",
+             "anf_moved_volumes", "anf_pools", "anf_pool_requests", "installation", "channels",
              "group_members", "slack_teams", "team_changes"}  # fmt: skip
 # These a whole team may use that has them from another.
 SHARED = {"dataset_caches", "dataset_shares"}

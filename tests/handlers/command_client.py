@@ -48,6 +48,7 @@ approvals:
   anf_change: {approvers: {people: [U0CAROL, U0ERIN]}}
   pvc_change: {approvers: {people: [U0CAROL, U0ERIN]}}
   team_change: {approvers: {people: [U0CAROL, U0ERIN]}}
+  anf_pool: {approvers: {people: [U0CAROL, U0ERIN]}}
   removal: {approvers: {people: [U0CAROL, U0ERIN]}}
 """
 # For tests of datasets, before what else they set.

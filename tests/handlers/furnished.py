@@ -17,14 +17,12 @@ from bot.database.columns import new_id
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.tables import Dataset, Push, PushPhase
 from bot.gpus.waits.tables import GpuWait
-from bot.leftovers.removals.tables import RemovalRequest
 from bot.quotas.steps.tables import QuotaStep
 from bot.quotas.tables import ManagedQuota, Override
 from bot.snapshots.deletions.tables import Deletion, DeletionPhase
 from bot.snapshots.resizes.tables import Resize, ResizePhase
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.teams.tables import ChangePhase, SlackTeam, TeamChange
-from bot.training.requests.tables import RunRequest
 from bot.training.tables import LogFollow, Run, RunOffer, RunPhase, RunWatch
 from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.growths.tables import Growth
@@ -38,6 +36,7 @@ from tests.bot.datasets.caches.rows import add_cache, add_cached, add_dataset, a
 from tests.handlers import anf_client
 from tests.handlers.command_client import ALICE, DATASETS, ERIN, TEAM_A, CommandClient, opened
 from tests.handlers.furnished_pvcs import disk, of_copies, of_pvcs
+from tests.handlers.furnished_requests import waiting_requests
 from tests.handlers.gpu_past import held
 from tests.playground.cluster.served import Served
 
@@ -112,7 +111,7 @@ def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
         for key, value in arm.identity.items():
             patch.setenv(key, value)
         anf_client.arrange(cluster, arm)
-        more = anf_client.settings(arm).replace("anf: {", "anf: {changes: {longest: 30d}, ")
+        more = anf_client.settings(arm).replace("anf: {", _ANF)
         with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as client:
             _see(client)
             found = Furnished(client, _furnish(client, world), [])
@@ -146,6 +145,7 @@ def _furnish(client: CommandClient, world: Served) -> dict[str, str]:
         said = client.says(ALICE, TEAM_A, text)
         assert said.startswith(_TAKEN), (text, said)
     made = do(_rows) | do(_of_sweeps) | do(_of_teams)
+    made |= do(lambda session: waiting_requests(session, _row))
     own = {"gpu.mine": str(series), **of_pvcs(client.application)}
     return do(_values) | made | do(of_copies) | _OF_NO_TEAM | own
 
@@ -243,8 +243,7 @@ def _age(session: Session) -> None:
 
 _WAITING = {"box": "s3://lake/box/", "box_store": "lake", "share_id": "",
             "phase": PushPhase.COPYING, "stage": "waiting"}  # fmt: skip
-_COST = {"template": "burst", "cluster": "lab", "queue": "team-a", "hourly": "36", "limit": "20",
-         "currency": "USD"}  # fmt: skip
+_ANF = "anf: {changes: {longest: 30d}, pool_creation: {}, accounts: [ml-platform/ml], "
 
 
 def _rows(session: Session) -> dict[str, str]:
@@ -261,20 +260,18 @@ def _rows(session: Session) -> dict[str, str]:
     deletion = _row(Deletion, claim_name="other", size_bytes=1, phase=DeletionPhase.SAVING)
     lane = session.scalars(select(Run).where(col(Run.name) == "lane")).one()
     wide = session.scalars(select(Run).where(col(Run.name) == "wide")).one()
-    follow, removal = _row(LogFollow, run_id=lane.id), _row(RemovalRequest, kind="cache")
+    follow = _row(LogFollow, run_id=lane.id)
     step = _row(QuotaStep, gpus=2, seconds=3600, reason="deadline")
-    request = _row(RunRequest, name="costly", places=[], costs=[_COST])
     watch, wait = _row(RunWatch, run_id=wide.id), _row(GpuWait, gpus=4000)
     upload = _row(Push, target="s3://lake/other/", **_WAITING)
     session.add_all([orphan, quota, change, growth, repair, revert, resize, deletion, follow,
-                     watch, wait, step, upload, request, removal])  # fmt: skip
+                     watch, wait, step, upload])  # fmt: skip
     session.flush()
     session.refresh(quota)
     return {
         "dataset.remove_orphan": orphan.id,
         "dataset.put_grant": upload.id,
-        "quota.adopt": f"{quota.id}:{quota.external_value:f}",
-        "quota.rewrite": f"{quota.id}:{quota.external_value:f}",
+        **dict.fromkeys(("quota.adopt", "quota.rewrite"), f"{quota.id}:{quota.external_value:f}"),
         "anf.give-back": change.id,
         "anf.grow-withdraw": growth.id,
         "anf.repair-withdraw": repair.id,
@@ -283,9 +280,7 @@ def _rows(session: Session) -> dict[str, str]:
         "pvc.delete-cancel": deletion.id,
         **dict.fromkeys(("quota.step", "quota.unstep"), step.id),
         "gpu.unwait": wait.id,
-        "train.withdraw": request.id,
         "train.unwatch": wide.id,
-        "qm.withdraw-removal": removal.id,
     }
 
 
@@ -339,9 +334,8 @@ def _values(session: Session) -> dict[str, str]:
         **dict.fromkeys(("train.logs", "train.curves", "train.stop", "gpu.snooze"), runs["lane"]),
         "train.unfollow": _newest(session, LogFollow).id,
         "train.resubmit": runs["old"],
-        "train.open": runs["nb"],
+        **dict.fromkeys(("train.open", "train.keep"), runs["nb"]),
         "train.extend": f"{runs['nb']} {soon}",
-        "train.keep": runs["nb"],
         "train.requeue": f"{runs['wide']} 1",
         "train.cache": offer.id,
         **_of_anf(),

@@ -35,6 +35,7 @@ WITHOUT_EFFECT = {
     "/gpu digest",
     "/anf grow lane-data 2Ti",
     "/anf repair lane-data",
+    "/anf pool create new-1 --size 4TiB --level premium",
     "/pvc resize imagenet 2Ti",
     "/pvc copy scratch --as shared --class azurenetappfiles",
     "/pvc delete team-a-data",

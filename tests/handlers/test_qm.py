@@ -49,7 +49,7 @@ def test_members_learn_their_rights_and_what_is_missing(client: CommandClient) -
             " `snapshot` delete_any; `gpu` digest_post; `audit` read"
         ),
         (
-            "Requires admin `quota` set; `team` change; `dataset` clean; `anf` repair;"
+            "Requires admin `quota` set; `team` change; `dataset` clean; `anf` repair, pool_change;"
             " `gpu` digest_set; `break_glass`"
         ),
         "Requires lead, admin or approver `anf` pools",

@@ -51,7 +51,11 @@ _OF_LEADS = {"resize", "copy", "delete"}
 
 def person_of(command: str, verb: str) -> str:
     """Who may fill in the form of a verb: an admin, a lead, or any member."""
-    if command == "team" or (command, verb) in {("quota", "set"), ("anf", "repair")}:
+    if command == "team" or (command, verb) in {
+        ("quota", "set"),
+        ("anf", "repair"),
+        ("anf", "pool"),
+    }:
         return CAROL
     return ERIN if command == "anf" or (command == "pvc" and verb in _OF_LEADS) else ALICE
 

@@ -17,6 +17,7 @@ TITLES = {
     "sweeps": "Sweeps",
     "requests": "Runs above a cost limit and their approval",
     "removals": "Removals above a limit and their approval",
+    "pools": "Capacity pools that are created or deleted",
     "flows": "Saved flows",
     "quotas": "Quota overrides and their approval",
     "teams": "Teams: created and removed",

@@ -29,6 +29,20 @@ class AnfChanges(Section):
     """The longest time that `--for` accepts."""
 
 
+class PoolCreation(Section):
+    """How `/anf pool` creates and deletes capacity pools, as `approvals.anf_pool` approves.
+
+    Without this section it is switched off. It needs `anf.accounts`, and a role that can delete.
+    """
+
+    largest_tib: Annotated[int, Field(ge=1, le=2048)] = 100
+    """The size in TiB of the largest pool that can be requested."""
+
+    deletes: Literal["own", "any"] = "own"
+    """Which empty pools can be deleted: those that the bot created (`own`), or any of the accounts'
+    (`any`)."""
+
+
 class Anf(Section):
     """Azure NetApp Files of one subscription; the bot uses its own Azure identity."""
 
@@ -53,6 +67,8 @@ class Anf(Section):
     changes: AnfChanges | None = None
     """Lets leads and admins change service levels and throughput; without it, nothing is
     changed."""
+
+    pool_creation: PoolCreation | None = None
 
     endpoint: ArmAddress = "https://management.azure.com"
     """The address of Azure Resource Manager; Azure's sovereign clouds have others."""

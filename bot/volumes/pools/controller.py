@@ -88,6 +88,7 @@ def _record(session: Session, found: Estate, now: datetime) -> None:
             level=pool.level,
             qos=pool.qos,
             encryption=pool.encryption,
+            made_by=pool.made_by,
             throughput_mibps=pool.throughput_mibps,
             given_mibps=sum(each.throughput_mibps or 0 for each in found.inside(pool)),
             seen_at=now,

@@ -76,6 +76,7 @@ MATRIX = {
     Right.ANF_POOLS:       (".....", ".bd..", "abdp."),
     Right.ANF_CHANGE:      (".....", ".bd..", "abd.."),
     Right.ANF_REPAIR:      (".....", ".....", "abdp."),
+    Right.ANF_POOL_CHANGE: (".....", ".....", "abdp."),
     Right.SNAPSHOT_READ:   ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_CREATE: ("a.d..", ".bd..", "abd.."),
     Right.SNAPSHOT_RESTORE: ("a.d..", ".bd..", "abd.."),

@@ -43,6 +43,20 @@ def test_changes_need_permissions_that_write(arm: Arm, identity: None) -> None: 
         )
 
 
+def test_creating_pools_needs_permissions_too(arm: Arm, identity: None) -> None:  # noqa: ARG001 - it has to be there
+    arm.app.routes.permissions.actions = ["*/read"]
+    arm.estate.pools.clear()
+    more = {"accounts": [f"{GROUP}/ml"], "pool_creation": {}}
+    with closing(NetAppFiles(lambda: settings_for(arm, **more))) as files:
+        assert list(checks(files))[1] == Finding(
+            f"azure permissions in {GROUP}",
+            "failed",
+            "missing: Microsoft.NetApp/netAppAccounts/capacityPools/write,"
+            " Microsoft.NetApp/netAppAccounts/capacityPools/delete",
+            ROLE,
+        )
+
+
 def test_refusal_to_list_is_told(arm: Arm, files: NetAppFiles) -> None:
     arm.app.routes.permissions.actions = []
     found = list(checks(files))

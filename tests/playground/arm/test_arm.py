@@ -179,12 +179,56 @@ def test_pools_are_made_with_their_level(arm: Arm) -> None:
                        "customThroughputMibps": 256},
     }  # fmt: skip
     with talking(arm) as sdk:
-        made = sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "flex", body).result()
+        begun = sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "flex", body)
+        arm.later()
+        made = begun.result()
         body["properties"]["qosType"] = "Auto"
         told = refusal(lambda: sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "auto", body))
     assert made.properties is not None
     assert made.properties.total_throughput_mibps == 256
     assert told[2] == "Pools with service level Flexible must have qosType Manual."
+
+
+def test_pools_are_made_and_deleted_as_operations(arm: Arm) -> None:
+    body: Any = {
+        "location": "westeurope", "tags": {"made": "here"},
+        "properties": {"serviceLevel": "Premium", "size": 4 * TIB},
+    }  # fmt: skip
+    elsewhere: Any = {**body, "location": "eastus"}
+    arm.estate.add_volume(arm.ultra, "data", 100 * GIB)
+    with talking(arm) as sdk:
+        said = refusal(lambda: sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "new", elsewhere))
+        assert said[1] == "InvalidResourceLocation"
+        begun = sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "new", body)
+        found = sdk.pools.get(GROUP, ACCOUNT, "new")
+        assert found.properties is not None
+        assert (found.properties.provisioning_state, found.tags) == ("Creating", {"made": "here"})
+        assert refusal(lambda: sdk.pools.begin_delete(GROUP, ACCOUNT, "new"))[:2] == (
+            409,
+            "Conflict",
+        )
+        arm.later()
+        begun.result()
+        assert refusal(lambda: sdk.pools.begin_delete(*home(arm.ultra)))[:2] == (
+            409, "CannotDeleteResource",
+        )  # fmt: skip
+        gone = sdk.pools.begin_delete(GROUP, ACCOUNT, "new")
+        arm.later()
+        gone.result()
+        assert refusal(lambda: sdk.pools.get(GROUP, ACCOUNT, "new"))[0] == 404
+
+
+def test_capacity_of_a_region_is_limited(arm: Arm) -> None:
+    arm.estate.quota = 12 * TIB
+    body: Any = {
+        "location": "westeurope", "properties": {"serviceLevel": "Premium", "size": 4 * TIB}
+    }  # fmt: skip
+    with talking(arm) as sdk:
+        said = refusal(lambda: sdk.pools.begin_create_or_update(GROUP, ACCOUNT, "new", body))
+    assert said[2] == (
+        "Regional capacity quota exceeded: 13 TiB are needed, and the quota of westeurope is"
+        " 12 TiB."
+    )
 
 
 def test_throughput_is_set_in_manual_pools(arm: Arm) -> None:

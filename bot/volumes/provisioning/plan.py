@@ -1,0 +1,161 @@
+"""What creating or deleting a capacity pool does and costs, and what forbids it. Pure: no I/O."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from bot.config import Anf, PoolCreation
+from bot.database.columns import WholeNumber
+from bot.errors import ConflictError, NotFoundError, UsageError
+from bot.volumes.levels import monthly_price
+from bot.volumes.provisioning.tables import PoolVerb
+from bot.volumes.resources import AnfVolume, Pool, PoolPlace
+from bot.volumes.wording import capacity, volumes
+
+TIB = 1024**4
+LEAST_MIBPS = 128
+_MOST_TIMES = 5  # Flexible pools have at most 5 x 128 MiB/s for each TiB.
+_NAMED = 3
+NOTHING = "Nothing was changed."
+
+
+class PoolOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """A requested pool, or one to delete. It is the value of a button, so its keys are short."""
+
+    verb: PoolVerb = msgspec.field(name="v")
+    account: str = msgspec.field(name="a", default="")
+    pool: str = msgspec.field(name="p")
+    level: str = msgspec.field(name="l", default="")
+    qos: str = msgspec.field(name="q", default="Auto")
+    size_bytes: WholeNumber = msgspec.field(name="s", default=0)
+    mibps: int | None = msgspec.field(name="m", default=None)
+    uuid: str = msgspec.field(name="u", default="")
+    is_own: bool = msgspec.field(name="o", default=True)
+
+    @property
+    def place(self) -> PoolPlace:
+        """The resource group, account and name."""
+        group, _, account = self.account.partition("/")
+        return PoolPlace(group, account, self.pool)
+
+
+# msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
+_DECODER = msgspec.json.Decoder(PoolOrder)
+
+
+def written(asked: PoolOrder) -> str:
+    """The value of a button."""
+    return msgspec.json.encode(asked).decode()
+
+
+def read(value: str) -> PoolOrder:
+    """Decodes the value of a button; raises UsageError if its format is outdated."""
+    try:
+        return _DECODER.decode(value)
+    except msgspec.MsgspecError:
+        again = "Request it again: `/anf pool create NAME --size 4TiB --level premium`."
+        raise UsageError("This button is out of date.", again) from None
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """An order with what it costs a month, None if unknown."""
+
+    order: PoolOrder
+    cost: float | None
+
+
+def allowed(anf: Anf) -> PoolCreation:
+    """The settings of creating pools; ConflictError unless they allow it, and name the accounts."""
+    if anf.pool_creation is None:
+        raise ConflictError(
+            "Creating and deleting capacity pools is switched off.",
+            "A platform admin can add `anf.pool_creation: {}` to quartermaster.yaml; see"
+            " docs/anf.md.",
+        )
+    if not anf.accounts:
+        raise ConflictError(
+            "Capacity pools are created and deleted only in accounts that anf.accounts names.",
+            "A platform admin can add them there, each as RESOURCE-GROUP/ACCOUNT.",
+        )
+    return anf.pool_creation
+
+
+def account_of(anf: Anf, named: str | None) -> str:
+    """The account that was named, or the only one; UsageError if it is none of anf.accounts."""
+    if named is None and len(anf.accounts) == 1:
+        return anf.accounts[0]
+    known = next((each for each in anf.accounts if each.lower() == (named or "").lower()), None)
+    if known is None:
+        said = "There are several accounts." if named is None else f"{named} is not configured."
+        raise UsageError(said, f"Add `--account` with one of: {', '.join(anf.accounts)}.")
+    return known
+
+
+def refuse_shape(settings: PoolCreation, asked: PoolOrder) -> None:
+    """Raises UsageError for what Azure would refuse of any pool, or the settings forbid."""
+    if asked.size_bytes > settings.largest_tib * TIB:
+        raise UsageError(
+            f"Pools of at most {capacity(settings.largest_tib * TIB)} can be requested here.",
+            "A platform admin can raise anf.pool_creation.largest_tib.",
+        )
+    is_flexible = asked.level == "Flexible"
+    if is_flexible and asked.qos != "Manual":
+        raise UsageError("Flexible pools have manual QoS.", "Add `--qos manual`.")
+    if asked.mibps is None:
+        return
+    most = _MOST_TIMES * LEAST_MIBPS * asked.size_bytes // TIB
+    if not is_flexible or not LEAST_MIBPS <= asked.mibps <= most:
+        raise UsageError(
+            "`--throughput` is for Flexible pools: from 128 MiB/s to 640 MiB/s for each TiB.",
+            "Omit it: the throughput of other levels follows their size.",
+        )
+
+
+def plan_creation(anf: Anf, asked: PoolOrder, found: Pool | None) -> PoolPlan:
+    """What creating it does; ConflictError if a pool of that name exists."""
+    if found is not None:
+        raise ConflictError(
+            f"Account {asked.account} already has a pool {found.name}:"
+            f" {found.level}, {capacity(found.size_bytes)}. {NOTHING}",
+            "Choose another name. `/anf pools` shows what exists.",
+        )
+    return PoolPlan(asked, monthly_price(anf, asked.level, asked.size_bytes))
+
+
+def plan_deletion(
+    anf: Anf, asked: PoolOrder, found: Pool | None, inside: Sequence[AnfVolume], installation: str
+) -> PoolPlan:
+    """What deleting it does; UserError if it does not exist, is needed, or may not be deleted."""
+    if found is None:
+        raise NotFoundError(
+            f"Account {asked.account} has no pool {asked.pool}.",
+            "`/anf pools` shows what exists.",
+        )
+    is_own = found.made_by == installation
+    if not is_own and allowed(anf).deletes == "own":
+        raise ConflictError(
+            f"Pool {found.name} was not created by Quartermaster. {NOTHING}",
+            "Delete it in Azure, or let a platform admin set anf.pool_creation.deletes: any.",
+        )
+    why = hindrance(anf, found, inside)
+    if why:
+        raise ConflictError(f"{why} {NOTHING}", "Delete or move these first.")
+    order = msgspec.structs.replace(
+        asked, level=found.level, qos=found.qos, size_bytes=found.size_bytes, uuid=found.uuid,
+        is_own=is_own,
+    )  # fmt: skip
+    return PoolPlan(order, monthly_price(anf, found.level, found.size_bytes))
+
+
+def hindrance(anf: Anf, found: Pool, inside: Sequence[AnfVolume]) -> str:
+    """What needs a pool, as a sentence; empty if nothing does."""
+    if inside:
+        named = ", ".join(each.place.name for each in inside[:_NAMED])
+        more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+        return f"Pool {found.name} has {volumes(len(inside))}: {named}{more}."
+    classes = [name for name, pools in anf.classes.items() if found.name in pools]
+    if classes:
+        return f"anf.classes names pool {found.name} for class {' and '.join(classes)}."
+    return ""
