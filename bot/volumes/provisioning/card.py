@@ -29,7 +29,7 @@ _EMPTY = (
     "It has no volumes, which is checked again before. Storage classes and backends of Trident that"
     " name the pool can create no volumes afterwards."
 )
-_OTHERS = "It was not created by Quartermaster: check that nobody reserves it for later."
+_OTHERS = "It was not created by Quartermaster: check that it is not reserved for later."
 
 
 def question(plan: PoolPlan) -> Reply:

@@ -14,7 +14,7 @@ from bot.reconcile.frame import SOON, ControllerContext, Reconciler, slower
 from bot.volumes.anf import INSTALLATION_TAG, REQUEST_TAG, NetAppFiles
 from bot.volumes.operations import Operations, Progress
 from bot.volumes.provisioning.decide import (
-    Approved,
+    BeginApproved,
     Begun,
     Decision,
     EndPool,
@@ -113,7 +113,7 @@ class PoolRequestController(Reconciler[PoolRequest, PoolObserved, Decision]):
                 return None
             case UpdateStatus():
                 return slower(row.since, found.now)
-            case Approved() | Begun():
+            case BeginApproved() | Begun():
                 return found.now + SOON
             case _:
                 return None

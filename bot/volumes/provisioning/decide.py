@@ -34,7 +34,7 @@ class PoolObserved:
 
 
 @dataclass(frozen=True)
-class Approved:
+class BeginApproved:
     """It was approved: use the approval and begin."""
 
 
@@ -64,7 +64,7 @@ class EndPool:
     unblock: str = ""
 
 
-Decision = Wait | UpdateStatus[PoolPhase] | Approved | MakePool | RemovePool | Begun | EndPool
+Decision = Wait | UpdateStatus[PoolPhase] | BeginApproved | MakePool | RemovePool | Begun | EndPool
 
 
 def decide(row: PoolRequest, look: PoolObserved, now: datetime) -> Decision:
@@ -92,7 +92,9 @@ def _asked(look: PoolObserved) -> Decision:
         case ApprovalPhase.VOIDED:
             return EndPool(PoolPhase.FAILED, look.note, _AGAIN)
         case ApprovalPhase.APPROVED | ApprovalPhase.USED:
-            return EndPool(PoolPhase.FAILED, look.barred, _AGAIN) if look.barred else Approved()
+            return (
+                EndPool(PoolPhase.FAILED, look.barred, _AGAIN) if look.barred else BeginApproved()
+            )
         case _:
             return Wait()
 

@@ -15,7 +15,7 @@ from bot.slack.markup import Markup, code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.volumes.pools.controller import KIND as POOLS
 from bot.volumes.pools.controller import ROW as ALL_POOLS
-from bot.volumes.provisioning.decide import Approved, Begun, Decision, EndPool, PoolObserved
+from bot.volumes.provisioning.decide import BeginApproved, Begun, Decision, EndPool, PoolObserved
 from bot.volumes.provisioning.tables import (
     LANE,
     POOL_REQUEST,
@@ -49,7 +49,7 @@ class PoolRecorder:
         before = _shown(row)
         row.trouble = ""
         match found.decision:
-            case Approved():
+            case BeginApproved():
                 self._begin(session, row, found.now)
             case Begun(operation):
                 row.operation = operation

@@ -35,7 +35,7 @@ from tests.bot.snapshots.deletions.deleting import Deleting, asked_of
 from tests.bot.snapshots.resizes.resizing import APPROVALS, PRICES
 from tests.bot.snapshots.rig import SETTINGS
 
-TEN_GIB = {"approve_above_gib": 10}
+TEN_GIB: dict[str, float] = {"approve_above_gib": 10}
 
 
 class Removing(Deleting):

@@ -215,7 +215,7 @@ def test_pools_of_others_stay_unless_allowed(pools: Provisioning) -> None:
     )
     pools.set({"deletes": "any"})
     told = pools.offer(delete("ultra"))
-    assert "It was not created by Quartermaster: check that nobody reserves it" in told
+    assert "It was not created by Quartermaster: check that it is not reserved" in told
     pools.set({"deletes": "any"}, classes={"fast": ["ultra"]})
     assert refusal(pools, delete("ultra")) == (
         f"anf.classes names pool ultra for class fast. {NOTHING}"
