@@ -50,6 +50,7 @@ WITHOUT_EFFECT = {
     "[train.open]",
     "[qm.refresh]",
     "[pvc.delete-ask]",
+    "[anf.pool-ask]",
     "[train.link]",
     "[train.compare-sweep]",
     "[train.curves-of-sweep]",
