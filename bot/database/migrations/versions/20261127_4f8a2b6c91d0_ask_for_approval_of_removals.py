@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = '4f8a2b6c91d0'
-down_revision = '9d41c7e05ab3'
+down_revision = '5b7e20c9d41f'
 branch_labels = None
 depends_on = None
 
