@@ -88,7 +88,10 @@ def examine(path: Path) -> list[Finding]:
         findings += _checked(about, partial(_cluster, settings, name, about))
         findings += _checked(f"{about} GPUs", partial(gpus.checks, settings, name, f"{about} GPUs"))
     if settings.datasets is not None:
-        findings += _checked("datasets", partial(_datasets, settings, settings.datasets))
+        for name in settings.datasets.everywhere:
+            about = f" of cluster {name}" if settings.datasets.clusters else ""
+            look = partial(_datasets, settings, settings.datasets.at(name), about)
+            findings += _checked(f"datasets{about}", look)
     if settings.mlflow is not None:
         findings += _checked("mlflow", partial(mlflow.checks, settings, settings.mlflow))
     if settings.anf is not None:
@@ -279,10 +282,11 @@ def _cluster(settings: Settings, name: str, about: str) -> Findings:
     yield from volumes.records(settings, cluster)
 
 
-def _datasets(settings: Settings, datasets: Datasets) -> Findings:
+def _datasets(settings: Settings, datasets: Datasets, about: str) -> Findings:
     at = settings.clusters[datasets.cluster]
     cluster = Cluster(datasets.cluster, Connection.to(at.kubeconfig, at.context), "doctor")
-    yield from checks(settings, datasets, cluster)
+    for each in checks(settings, datasets, cluster):
+        yield replace(each, about=f"{each.about}{about}")
 
 
 def _anf(settings: Settings) -> Findings:

@@ -7,7 +7,7 @@ from bot.config.kinds import is_loopback
 from bot.config.mistakes import Mistake, suggestion
 from bot.config.models import LeadPolicy, Settings
 from bot.config.places import SCHEMES
-from bot.config.sections.datasets import Store
+from bot.config.sections.datasets import ClusterCaches, Datasets, Store
 from bot.config.sections.gpu_sources import PrometheusSettings
 from bot.config.sections.section import Circle
 
@@ -259,18 +259,34 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
             section = "clusters" if key == "cluster" else "stores"
             hint = suggestion(named, known) if known else f"{section} is empty."
             yield ("datasets", key), f"{named} is not in {section}; {hint}"
-    if datasets.default_class is not None and datasets.default_class not in datasets.classes:
-        known_classes = datasets.classes
-        hint = suggestion(datasets.default_class, known_classes) if known_classes else _NO_CLASS
-        yield (
-            ("datasets", "default_class"),
-            f"{datasets.default_class} is not in datasets.classes; {hint}",
-        )
+    yield from _misplaced_caches(settings, datasets, ("datasets",))
+    for name, there in datasets.clusters.items():
+        path = ("datasets", "clusters", name)
+        if name == datasets.cluster:
+            words = f"{name} is datasets.cluster; its classes belong in datasets.classes"
+            yield path, f"{words}. Move them there."
+        elif name not in settings.clusters:
+            words = suggestion(name, settings.clusters)
+            yield path, f"{name} is not in clusters; {words}"
+        if not there.classes:
+            words = "name those of that cluster, like classes: {nfs: {budget: 2Ti}}."
+            yield (*path, "classes"), f"{'.'.join(path)} has no classes; {words}"
+        yield from _misplaced_caches(settings, there, path)
+
+
+def _misplaced_caches(
+    settings: Settings, there: Datasets | ClusterCaches, path: tuple[str, ...]
+) -> Iterator[Mistake]:
+    """Mistakes of the caches of one cluster: an unknown default class, a team's namespace."""
+    if there.default_class is not None and there.default_class not in there.classes:
+        hint = suggestion(there.default_class, there.classes) if there.classes else _NO_CLASS
+        said = f"{there.default_class} is not in {'.'.join(path)}.classes; {hint}"
+        yield (*path, "default_class"), said
     for name, team in settings.teams.items():
-        if team.namespace == datasets.namespace:
+        if team.namespace == there.namespace:
             words = f"{team.namespace} is the namespace of {name}, whose runs could read the"
             yield (
-                ("datasets", "namespace"),
+                (*path, "namespace"),
                 f"{words} keys of stores; use a namespace for nothing else.",
             )
 
@@ -278,6 +294,11 @@ def _misplaced_datasets(settings: Settings) -> Iterator[Mistake]:
 def _unlinked_classes(settings: Settings) -> Iterator[Mistake]:
     """Mistakes of FSx classes: no region, or settings for classes that create volumes."""
     datasets = settings.datasets
+    for cluster, there in datasets.clusters.items() if datasets is not None else ():
+        for name in (each for each, known in there.classes.items() if known.fsx is not None):
+            words = "FSx is only used in datasets.cluster"
+            path = ("datasets", "clusters", cluster, "classes", name, "fsx")
+            yield path, f"{words}. Move this class to datasets.classes, or remove fsx."
     for name, known in datasets.classes.items() if datasets is not None else ():
         if known.fsx is None:
             continue

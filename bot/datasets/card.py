@@ -333,7 +333,7 @@ def around(session: Session, version: Version) -> VersionContext:
         parents=tuple(each.name for each in parents if each.dataset_id == own),
         made_from=tuple(each.reference for each in parents if each.dataset_id != own),
         same_as=next((each.name for each in _found(session, same)), ""),
-        caches=tuple(caching.of_version(session, version.id, version.cluster)),
+        caches=tuple(caching.anywhere(session, version.id)),
         uses=caching.uses(session, version.id),
     )
 

@@ -53,7 +53,10 @@ _VOLUME_RIGHTS = (Needed("create", VOLUMES), Needed("delete", VOLUMES))
 
 
 def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings:
-    """All findings about datasets; ClusterError when the cluster cannot be read."""
+    """All findings about the datasets of a cluster; ClusterError when it cannot be read.
+
+    `datasets` are the settings for it.
+    """
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
     yield _pushing(settings, datasets, cluster)
@@ -67,7 +70,8 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings
     for name, store in settings.stores.items():
         if store.places or store.shared or name == datasets.state_store:
             yield _keys(name, store, datasets, cluster)
-    yield _state(settings, datasets)
+    if settings.datasets is None or settings.datasets.cluster == cluster.name:
+        yield _state(settings, datasets)
 
 
 def _rights(datasets: Datasets, cluster: Cluster) -> Finding:
@@ -162,12 +166,17 @@ def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     """Whether the storage classes for caches exist, and many nodes can mount their volumes."""
     found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
     told = settings.clusters[datasets.cluster].access_modes
+    key = (
+        datasets.classes_key(datasets.cluster)
+        if settings.datasets is None
+        else (settings.datasets.classes_key(datasets.cluster))
+    )
     for name, known in datasets.classes.items():
         about, kind = f"cache class {name}", found.get(name)
         if known.fsx is not None and datasets.fsx is not None:
             yield _linked(about, known.fsx, datasets.fsx)
         elif kind is None:
-            remedy = f"Create storage class {name}, or remove it from datasets.classes."
+            remedy = f"Create storage class {name}, or remove it from {key}."
             yield Finding(about, "failed", "the cluster has no storage class of that name", remedy)
         elif told.get(name, "ReadWriteOnce" if kind.makes_disks else _MANY) != _MANY:
             says = "only one node at a time can mount its volumes"

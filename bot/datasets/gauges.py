@@ -18,12 +18,12 @@ _CACHES = GaugeSpec("quartermaster_caches", "Caches that have not ended, by phas
 _USED = GaugeSpec(
     "quartermaster_cache_used_bytes",
     "Space that caches and others take of a storage class, as `/dataset usage` shows it",
-    ("storage_class",),
+    ("cluster", "storage_class"),
 )
 _LIMIT = GaugeSpec(
     "quartermaster_cache_limit_bytes",
     "Space of a storage class for caches: capacity pool, ResourceQuota or budget",
-    ("storage_class",),
+    ("cluster", "storage_class"),
 )
 _LIVE = tuple(each for each in CachePhase if each not in ENDS)
 
@@ -33,18 +33,21 @@ def cache_gauges(settings: Callable[[], Settings], clusters: Mapping[str, Cluste
 
     def read(session: Session, now: datetime) -> Iterator[Reading]:
         datasets = settings().datasets
-        cluster = clusters.get(datasets.cluster) if datasets is not None else None
-        if datasets is None or cluster is None:
+        if datasets is None:
             return
-        caches = kept(session, datasets.cluster)
-        phases = Counter(each.phase for each in caches if each.is_live)
-        for live in _LIVE:
+        known = [clusters[name] for name in datasets.everywhere if name in clusters]
+        caches = {each.name: kept(session, each.name) for each in known}
+        phases = Counter(row.phase for rows in caches.values() for row in rows if row.is_live)
+        for live in _LIVE if known else ():
             yield _CACHES.at(phases[live], live)
-        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
-        pools = pool_rooms(session, settings(), cluster, now)
-        for name, room in sorted(rooms(caches, allowances, pools, datasets).items()):
-            yield _USED.at(room.taken, name)
-            if room.whole is not None:
-                yield _LIMIT.at(room.whole, name)
+        for cluster in known:
+            here = datasets.at(cluster.name)
+            allowances = cluster.view.all(ALLOWANCES, here.namespace)
+            pools = pool_rooms(session, settings(), cluster, now)
+            there = rooms(caches[cluster.name], allowances, pools, here)
+            for name, room in sorted(there.items()):
+                yield _USED.at(room.taken, cluster.name, name)
+                if room.whole is not None:
+                    yield _LIMIT.at(room.whole, cluster.name, name)
 
     return GaugeSource((_CACHES, _USED, _LIMIT), read)

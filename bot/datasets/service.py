@@ -293,7 +293,7 @@ class DatasetService:
         cached = next(iter(caching.live(session, dataset.id)), None)
         if cached is not None:
             raise ConflictError(
-                f"{cached.reference} is cached on {cached.storage_class}.",
+                f"{cached.reference} is cached on {cached.place}.",
                 f"Evict it first: `{self._format_command(f'dataset evict {cached.reference}')}`.",
             )
 

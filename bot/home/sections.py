@@ -247,6 +247,6 @@ def _bar(each: TypeStatus, where: str) -> Markup:
 def _cache(cache: Cache) -> HomeItem:
     leaves_at = cache.leaves_at
     assert leaves_at is not None  # noqa: S101  # only those are read
-    line = join(bold(cache.reference), plain(f" on {cache.storage_class}, "), when(leaves_at), ". ",
+    line = join(bold(cache.reference), plain(f" on {cache.place}, "), when(leaves_at), ". ",
                 sentence(cache.evict_why))  # fmt: skip
     return HomeItem((line,), keep_buttons(cache, leaves_at))

@@ -89,7 +89,7 @@ def of_caches(found: Iterable[Cache], datasets: Datasets, now: datetime) -> Iter
         unused = now - max(each.used_at, each.seen_used_at or each.used_at)
         if unused < _UNUSED_FOR:
             continue
-        storage_class = datasets.classes.get(each.storage_class)
+        storage_class = datasets.at(each.cluster).classes.get(each.storage_class)
         price = storage_class.monthly_price(each.capacity_bytes) if storage_class else None
         button = evict_button(each, f"Evict {each.reference}")
         amount, said = capacity(each.capacity_bytes), f"unused for {format_duration(unused)}"

@@ -14,7 +14,7 @@ from bot.datasets.wording import bytes_of
 from bot.people.access import Right
 from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import MemoryQuantity
-from bot.slack.grammar.declarations import TEAM, Part, Verb
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part, Verb
 from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Duration, Pattern, TeamName, matched
 from bot.slack.markup import Markup, code, join, plain
@@ -87,8 +87,10 @@ class Keeping:
 
 
 def _applying(ctx: Context, _texts: Mapping[str, str]) -> Collection[str]:
-    """A boost, where Azure NetApp Files can."""
-    return {"is_boosted"} if ctx.settings.anf is not None else set()
+    """A cluster if there are several, and a boost where Azure NetApp Files can."""
+    datasets = ctx.settings.datasets
+    found = {"cluster"} if datasets is not None and len(datasets.caching) > 1 else set()
+    return found | ({"is_boosted"} if ctx.settings.anf is not None else set())
 
 
 def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]:
@@ -110,10 +112,11 @@ def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
     ),
     team=TEAM,
+    cluster=CLUSTER,
     form=FormPlan(
         fields=("storage_class", "size", "teams", "keep", "layout", "is_meant"),
-        watched=("reference", "storage_class", "size", "layout"),
-        dependent=("is_boosted",),
+        watched=("reference", "storage_class", "size", "layout", "cluster"),
+        dependent=("cluster", "is_boosted"),
         applying=_applying,
         foresee=_foresee,
     ),
@@ -130,7 +133,7 @@ def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]
 @dataset.option("--yes", "is_meant", flag=True, help="Start without confirmation")
 def cache(ctx: Context, asked: CacheRequest) -> Reply:
     """What the cache would cost, with a button; or the cache if it exists."""
-    ctx.team()
+    ctx.team(asked.cluster)
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
     answer = ctx.datasets.caches.ask(ctx.session, ctx.caller, asked, ctx.now)

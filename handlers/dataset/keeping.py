@@ -13,7 +13,7 @@ from bot.leftovers.removals.tables import RemovalKind
 from bot.people.access import Right
 from bot.rights import EVERYBODY
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
 from bot.slack.grammar.parameters import Duration, Text
 from bot.slack.markup import code, join
 from handlers.button_values import moment_of, row_of
@@ -50,6 +50,7 @@ class KeepTime:
     mutates=True,
     examples=("evict chest-xray@v3", "evict chest-xray@v3 --class azurenetappfiles"),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
@@ -57,9 +58,10 @@ def evict(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
+    cluster: str | None,
 ) -> Reply:
     """What evicting would do, with a button; its users are checked after the acknowledgement."""
-    cache = _chosen(ctx, reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class, cluster)
     ctx.datasets.keeping.refuse_evicting(ctx.caller, cache)
     told = foretold(ctx, RemovalKind.CACHE, cache.id)
     reads, format_command, now = ctx.datasets.cache_reads, ctx.format_command, ctx.now
@@ -77,6 +79,7 @@ def evict(
     mutates=True,
     examples=('pin chest-xray@v3 --reason "CVPR deadline" --for 14d',),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--reason", Text(), required=True, help="Why to keep it")
@@ -89,9 +92,10 @@ def pin(
     reason: str,
     time: timedelta,
     storage_class: str | None,
+    cluster: str | None,
 ) -> Reply:
     """Until when the cache is kept."""
-    cache = _chosen(ctx, reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class, cluster)
     asked = Pinning(reason, ctx.now + time)
     return _pinned(ctx, cache, asked)
 
@@ -103,6 +107,7 @@ def pin(
     mutates=True,
     examples=("unpin chest-xray@v3", "unpin chest-xray@v3 --all"),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
@@ -111,11 +116,12 @@ def unpin(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
+    cluster: str | None,
     *,
     everybody: bool,
 ) -> Reply:
     """Whose pins were removed."""
-    cache = _chosen(ctx, reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class, cluster)
     people = ctx.datasets.keeping.unpin(
         ctx.session, ctx.caller, cache, everybody=everybody, now=ctx.now
     )
@@ -129,6 +135,7 @@ def unpin(
     mutates=True,
     examples=("extend chest-xray@v3 3d",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.argument("time", Duration(maximum=_LONGEST), help="How much longer")
@@ -138,9 +145,10 @@ def extend(
     reference: Reference,
     time: timedelta,
     storage_class: str | None,
+    cluster: str | None,
 ) -> Reply:
     """Until when the cache is kept."""
-    cache = _chosen(ctx, reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class, cluster)
     return answers.extended(
         ctx.datasets.keeping.extend(ctx.session, ctx.caller, cache, time, ctx.now)
     )
@@ -153,6 +161,7 @@ def extend(
     mutates=True,
     examples=("touch chest-xray@v3",),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("reference", DatasetReference(), help="Dataset or version")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
@@ -160,9 +169,10 @@ def touch(
     ctx: Context,
     reference: Reference,
     storage_class: str | None,
+    cluster: str | None,
 ) -> Reply:
     """Until when the cache is kept."""
-    cache = _chosen(ctx, reference, storage_class)
+    cache = _chosen(ctx, reference, storage_class, cluster)
     return answers.extended(ctx.datasets.keeping.touch(ctx.session, ctx.caller, cache, ctx.now))
 
 
@@ -227,8 +237,11 @@ def _pinned(ctx: Context, cache: Cache, asked: Pinning) -> Reply:
     return answers.pinned(row, asked.until, ctx.format_command)
 
 
-def _chosen(ctx: Context, reference: Reference, storage_class: str | None) -> Cache:
-    return ctx.datasets.keeping.choose(ctx.session, ctx.team()[0], reference, storage_class)
+def _chosen(
+    ctx: Context, reference: Reference, storage_class: str | None, cluster: str | None
+) -> Cache:
+    team = ctx.team(cluster)[0]
+    return ctx.datasets.keeping.choose(ctx.session, team, reference, storage_class, cluster)
 
 
 def _cache(ctx: Context, value: str) -> Cache:

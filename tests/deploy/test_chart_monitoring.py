@@ -40,9 +40,9 @@ WELL: Mapping[str, str] = {
     of("outbox_oldest_seconds"): "800x160",
     of("approval_oldest_seconds", policy="quota_override"): "13000x160",
     of("gpus_idle", **PLACE): "4x80 0 4x79",
-    of("cache_used_bytes", storage_class="standard"): "94x160",
-    of("cache_limit_bytes", storage_class="standard"): "100x160",
-    of("cache_used_bytes", storage_class="unlimited"): "94x160",
+    of("cache_used_bytes", cluster="lab", storage_class="standard"): "94x160",
+    of("cache_limit_bytes", cluster="lab", storage_class="standard"): "100x160",
+    of("cache_used_bytes", cluster="lab", storage_class="unlimited"): "94x160",
     of("gpu_missing_sample_minutes", cluster="lab"): "9x160",
     of("gpu_sample_age_seconds", cluster="lab"): "500x160",
 }
@@ -100,11 +100,11 @@ FIRING: Mapping[str, tuple[Mapping[str, str], Mapping[str, str], str]] = {
     ),
     "QuartermasterCachesFull": (
         {
-            of("cache_used_bytes", storage_class="standard"): "98x160",
-            of("cache_limit_bytes", storage_class="standard"): "100x160",
+            of("cache_used_bytes", cluster="lab", storage_class="standard"): "98x160",
+            of("cache_limit_bytes", cluster="lab", storage_class="standard"): "100x160",
         },
-        {"storage_class": "standard"},
-        "Storage class standard is 98% full, so fills may have to wait.",
+        {"cluster": "lab", "storage_class": "standard"},
+        "Storage class standard of lab is 98% full, so fills may have to wait.",
     ),
     "QuartermasterGpuSamplesMissing": (
         {of("gpu_missing_sample_minutes", cluster="lab"): "11x160"},

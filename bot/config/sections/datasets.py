@@ -1,5 +1,6 @@
 """Settings of datasets, and of their object stores."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -98,6 +99,24 @@ class Layout(Section):
     """The command and its arguments; the files are in its working directory."""
 
 
+class ClusterCaches(Section):
+    """Caches of datasets in a further cluster; what is missing here is as in `datasets`."""
+
+    namespace: Name | None = None
+    """A namespace for nothing else in that cluster, with the same Secrets; without it,
+    `datasets.namespace`."""
+
+    service_account: Name | None = None
+    """The service account of the pods there; without it, `datasets.service_account`."""
+
+    classes: dict[ClassName, CacheClass]
+    """The storage classes of that cluster that datasets are cached on; their budgets count its
+    caches alone."""
+
+    default_class: ClassName | None = None
+    """The class there to use without `--class`; not needed if there is only one."""
+
+
 class Datasets(Section):
     """How datasets are surveyed, cached and pushed; without it, there are no datasets."""
 
@@ -105,7 +124,7 @@ class Datasets(Section):
     """A namespace for nothing else: anyone who can create pods there can read the stores' keys."""
 
     cluster: Name = "default"
-    """A name from `clusters`."""
+    """The cluster of surveys, pushes and the caches in `classes`: a name from `clusters`."""
 
     image: _Image
     """The bot's own image, which the pods there run."""
@@ -139,6 +158,9 @@ class Datasets(Section):
 
     default_class: ClassName | None = None
     """The class to use without `--class`; not needed if there is only one."""
+
+    clusters: dict[Name, ClusterCaches] = Field(default_factory=dict)
+    """Further clusters in which datasets are cached, for the runs there."""
 
     keep: Keep = timedelta(days=1)
     """How long an unused cache is kept; teams and `--ttl` can override it."""
@@ -180,3 +202,45 @@ class Datasets(Section):
 
     layouts: dict[Name, Layout] = Field(default_factory=dict)
     """The layouts that `--layout` accepts."""
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """The clusters with objects of datasets; the first one has the surveys."""
+        return (self.cluster, *self.clusters)
+
+    @property
+    def caching(self) -> tuple[str, ...]:
+        """The clusters in which datasets are cached, as configured; none without any class."""
+        return tuple(each for each in self.everywhere if self.at(each).classes)
+
+    def at(self, cluster: str) -> "Datasets":
+        """The settings of one cluster alone; unchanged for a cluster that has none of its own."""
+        there = self.clusters.get(cluster)
+        if there is None:
+            return self
+        told = {
+            "cluster": cluster,
+            "clusters": {},
+            "namespace": there.namespace or self.namespace,
+            "service_account": there.service_account or self.service_account,
+            "classes": there.classes,
+            "default_class": there.default_class,
+        }
+        return self.model_copy(update=told)
+
+    def cluster_for(self, reach: Sequence[str]) -> str:
+        """The cluster in which a team with these clusters caches unless it names another one."""
+        there = self.caching
+        return next((each for each in reach if each in there), (*there, self.cluster)[0])
+
+    def named(self, cluster: str) -> str:
+        """How messages name the cluster of a cache: not at all if all caches are in one."""
+        return cluster if len(self.caching) > 1 else ""
+
+    def classes_key(self, cluster: str) -> str:
+        """Where the classes of a cluster are in the file."""
+        return (
+            f"datasets.clusters.{cluster}.classes"
+            if cluster in self.clusters
+            else ("datasets.classes")
+        )

@@ -65,7 +65,7 @@ def cache_card(cache: Cache, person: str, now: datetime, boost: Markup | None = 
     phase = CachePhase(cache.phase)
     is_hindered = cache.is_live and bool(cache.trouble or cache.obstacle or cache.is_late)
     return Card(
-        title=f"{cache.reference} on {cache.storage_class}",
+        title=f"{cache.reference} on {cache.place}",
         state=_state(cache, phase, now),
         tone=Tone.WARNING if is_hindered else _TONES[phase],
         lines=tuple(_lines(cache)),
@@ -120,7 +120,7 @@ def _lines(cache: Cache) -> Iterator[Markup]:
 def _facts(cache: Cache, person: str, boost: Markup | None) -> Iterator[tuple[str, Markup]]:
     yield "Files", plain(f"{cache.objects:,}")
     yield "Size", plain(f"{size(cache.size_bytes)} ({cache.size_bytes:,} bytes)")
-    yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.storage_class}")
+    yield "Volume", plain(f"{capacity(cache.capacity_bytes)} on {cache.place}")
     yield "Teams", plain(", ".join((cache.team, *cache.teams)))
     yield "Requested by", plain(person)
     yield "Requested", when(cache.asked_at)
@@ -173,7 +173,7 @@ def described(cache: Cache, now: datetime) -> Markup:
     if cache.phase == CachePhase.READY and cache.wanted != CacheIntent.READY:
         state = "eviction pending"
     said = plain(
-        f"{cache.reference} on {cache.storage_class}: {state}, {capacity(cache.capacity_bytes)},"
+        f"{cache.reference} on {cache.place}: {state}, {capacity(cache.capacity_bytes)},"
         f" for {', '.join((cache.team, *cache.teams))}"
     )
     if not cache.is_ready:
@@ -193,7 +193,7 @@ def last_use(cache: Cache, now: datetime) -> str:
 def where(caches: Iterable[Cache]) -> str:
     """The classes on which a dataset is cached, with versions: `v3 on premium (ready)`."""
     return ", ".join(
-        f"{each.reference.partition('@')[2]} on {each.storage_class}"
+        f"{each.reference.partition('@')[2]} on {each.place}"
         f"{'' if each.is_ready else f' ({_STATES.get(CachePhase(each.phase), each.phase)})'}"
         for each in caches
     )

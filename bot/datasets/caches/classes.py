@@ -15,6 +15,7 @@ from bot.cluster.resources import STORAGE_CLASSES
 from bot.cluster.types.allowances import Allowance
 from bot.config import CacheClass, Datasets, Settings
 from bot.datasets.caches.expiry import ClassCapacity
+from bot.datasets.caches.plan import CachePlan
 from bot.datasets.caches.shares.forms import Storage, unshareable
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase
 from bot.errors import ConflictError, NotFoundError, UsageError
@@ -34,10 +35,20 @@ class Classes:
         self._settings = settings
         self._clusters = clusters
 
-    def datasets(self) -> Datasets:
-        """The configuration of caching; ConflictError if there is none."""
+    def datasets(self, cluster: str) -> Datasets:
+        """The configuration of caching in a cluster; NotFoundError if there is none there."""
+        datasets = self.everywhere()
+        if cluster not in datasets.caching:
+            raise NotFoundError(
+                f"Datasets are not cached on cluster {cluster}.",
+                f"They are cached on: {', '.join(datasets.caching)}.",
+            )
+        return datasets.at(cluster)
+
+    def everywhere(self) -> Datasets:
+        """The configuration of datasets; ConflictError if it has no classes for caches."""
         datasets = self._settings().datasets
-        if datasets is None or not datasets.classes:
+        if datasets is None or not datasets.caching:
             raise ConflictError(
                 "Caching is not set up here.",
                 "A platform admin can add storage classes to datasets.classes in"
@@ -45,19 +56,23 @@ class Classes:
             )
         return datasets
 
-    def settings(self, name: str) -> CacheClass:
-        """The configuration of a class."""
-        return self.datasets().classes[name]
+    def cluster(self, plan: CachePlan) -> str:
+        """The cluster in which a plan creates its cache."""
+        return plan.cluster or self.everywhere().cluster
 
-    def chosen(self, name: str | None) -> str:
-        """The requested class, or the default one if none was named.
+    def settings(self, name: str, cluster: str) -> CacheClass:
+        """The configuration of a class."""
+        return self.datasets(cluster).classes[name]
+
+    def chosen(self, name: str | None, cluster: str) -> str:
+        """The requested class of a cluster, or its default one if none was named.
 
         Raises:
             UsageError: there are several and none is the default.
             NotFoundError: the class is not configured for caches.
             ConflictError: the cluster does not have it, or only one node can mount its volumes.
         """
-        datasets = self.datasets()
+        datasets = self.datasets(cluster)
         known = list(datasets.classes)
         name = name or datasets.default_class or (known[0] if len(known) == 1 else None)
         if name is None:
@@ -66,16 +81,14 @@ class Classes:
                 f"Add --class with one of: {', '.join(known)}.",
             )
         if name not in datasets.classes:
-            near = closest(name, known)
-            hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
-            raise NotFoundError(f"Storage class {name} is not used for caching.", hint)
+            raise self._unknown(name, datasets)
         if datasets.classes[name].fsx is None:
             self._refuse_disks(datasets, name)
         return name
 
-    def refuse_unshareable(self, name: str, namespace: str) -> None:
+    def refuse_unshareable(self, name: str, namespace: str, cluster: str) -> None:
         """ConflictError if volumes of a class cannot be mounted in that namespace too."""
-        datasets = self.datasets()
+        datasets = self.datasets(cluster)
         if namespace == datasets.namespace:
             return
         view = self._clusters[datasets.cluster].view
@@ -87,7 +100,7 @@ class Classes:
         """The requested layout, empty for none; NotFoundError if it is not configured."""
         if name is None:
             return ""
-        known = self.datasets().layouts
+        known = self.everywhere().layouts
         if name not in known:
             near = closest(name, known)
             there = f"Use one of: {', '.join(known)}." if known else "No layouts are configured."
@@ -95,6 +108,17 @@ class Classes:
                 f"There is no layout {name}.", f"Did you mean {near}?" if near else there
             )
         return name
+
+    def _unknown(self, name: str, datasets: Datasets) -> NotFoundError:
+        """The error for a class that is not configured in a cluster."""
+        known, whole = list(datasets.classes), self.everywhere()
+        of = f" on cluster {named}" if (named := whole.named(datasets.cluster)) else ""
+        there = [each for each in whole.caching if name in whole.at(each).classes]
+        near = closest(name, known)
+        hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(known)}."
+        if there:
+            hint = f"Cluster {there[0]} has it: add --cluster {there[0]}."
+        return NotFoundError(f"Storage class {name} is not used for caching{of}.", hint)
 
     def _refuse_disks(self, datasets: Datasets, name: str) -> None:
         """ConflictError for a class of disks; a class that the view has not read yet passes."""

@@ -172,6 +172,7 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
     def _job(self, cluster: Cluster, cache: Cache) -> Manifest:
         version = self._context.database.read(lambda s: s.get_one(Version, cache.version_id))
         datasets, stores = places_of(self._context.settings(), version)
+        datasets = datasets.at(cache.cluster)
         longest = round(longest_time(cache.size_bytes, self._best(cache)).total_seconds())
         place = JobTarget(cluster.installation, longest)
         if self._is_imported(cache):
@@ -189,7 +190,8 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
     def _best(self, cache: Cache) -> timedelta | None:
         """How long its fill takes at the configured throughput; None if not configured."""
         datasets = self._context.settings().datasets
-        kind = datasets.classes.get(cache.storage_class) if datasets is not None else None
+        classes = datasets.at(cache.cluster).classes if datasets is not None else {}
+        kind = classes.get(cache.storage_class)
         return best_time(cache.size_bytes, cache.capacity_bytes, kind) if kind else None
 
     def _is_shared(self, cache: Cache) -> bool:

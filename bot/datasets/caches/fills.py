@@ -50,7 +50,8 @@ class Boosts:
 
     def offered(self, session: Session, plan: CachePlan, now: datetime) -> Foreseen:
         """The boost of a cache that is to be created."""
-        return self._foreseen(session, plan.storage_class, plan.capacity_bytes, now)
+        size = plan.capacity_bytes
+        return self._foreseen(session, plan.cluster, plan.storage_class, size, now)
 
     def join(self, session: Session, caller: Caller, cache: Cache, now: datetime) -> None:
         """Requests a boost for a cache that is being filled; a filled one is left unchanged."""
@@ -65,19 +66,20 @@ class Boosts:
                 f"{cache.reference} is being cached by {cache.team} without a boost.",
                 f"A lead of {cache.team} can boost it. Leave out --boost to use it too.",
             )
-        found = self._foreseen(session, cache.storage_class, cache.capacity_bytes, now)
+        size = cache.capacity_bytes
+        found = self._foreseen(session, cache.cluster, cache.storage_class, size, now)
         cache.boost_by, cache.boost_growth_bytes = caller.person, found.plan.growth_bytes
         cache.boost_id = None
         session.add(cache)
         wake(session, CACHE, cache.id, cluster_lane(cache.cluster), now)
 
     def _foreseen(
-        self, session: Session, storage_class: str, size_bytes: int, now: datetime
+        self, session: Session, cluster: str, storage_class: str, size_bytes: int, now: datetime
     ) -> Foreseen:
         settings = self._settings
-        datasets = settings.datasets
-        if datasets is None:
+        if settings.datasets is None:
             raise ConflictError("Caching is not set up here.", "See docs/datasets.md.")
+        datasets = settings.datasets.at(cluster)
         kind = datasets.classes.get(storage_class)
         if kind is None:
             raise ConflictError(

@@ -38,6 +38,15 @@ def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cach
     ).all()
 
 
+def anywhere(session: Session, version_id: str) -> Sequence[Cache]:
+    """The caches of a version in all clusters that have not ended; ready ones first."""
+    return session.scalars(
+        select(Cache)
+        .where(col(Cache.version_id) == version_id, col(Cache.ended_at).is_(None))
+        .order_by(case((col(Cache.phase) == CachePhase.READY, 0), else_=1), col(Cache.id))
+    ).all()
+
+
 def live_of_each(session: Session, dataset_ids: Sequence[str]) -> dict[str, list[Cache]]:
     """The caches of these datasets that have not ended, by dataset id."""
     found: dict[str, list[Cache]] = {each: [] for each in dataset_ids}

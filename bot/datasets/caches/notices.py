@@ -19,7 +19,7 @@ def filled(session: Session, cache: Cache, format_command: FormatCommand, now: d
     amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
     use = format_command(f"train submit NAME --data {cache.reference}:/data")
     said = [
-        plain(f"{cache.reference} is cached on {cache.storage_class}: {amount}."),
+        plain(f"{cache.reference} is cached on {cache.place}: {amount}."),
         join("Runs read it under /data: ", code(use)),
     ]
     _say(session, cache, "filled", said, now)

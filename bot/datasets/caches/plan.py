@@ -33,6 +33,7 @@ class Estimate:
     `free` and `whole` are bytes of the storage class, None if unknown; `source` is where the
     figures come from. `best` is how long the fill takes if the volume is the only limit, None if
     unknown. `is_imported` means that a file system imports the bucket instead of being copied to.
+    `cluster` is named only if there are several; `section` has the class in the settings.
     """
 
     version: Version
@@ -43,6 +44,17 @@ class Estimate:
     source: str
     best: timedelta | None
     is_imported: bool = False
+    cluster: str = ""
+    section: str = "datasets.classes"
+
+    @property
+    def place(self) -> str:
+        """The storage class, with the cluster if there are several."""
+        return (
+            f"{self.storage_class} of cluster {self.cluster}"
+            if self.cluster
+            else (self.storage_class)
+        )
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class CacheRequest:
 
     `keep` is how long the cache is kept unused, None if not given. `teams` will use it besides
     the caller's team. `is_boosted` raises the throughput of its volume during the fill. `is_meant`
-    skips the confirmation.
+    skips the confirmation. Without a `cluster`, it is the team's.
     """
 
     reference: Reference
@@ -63,6 +75,7 @@ class CacheRequest:
     is_boosted: bool = False
     is_meant: bool = False
     team: str | None = None
+    cluster: str | None = None
 
     @property
     def keep_seconds(self) -> int | None:
@@ -83,7 +96,10 @@ class Keeping:
 
 
 class CachePlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is created on confirmation: the value of a button, so its keys are short."""
+    """What is created on confirmation: the value of a button, so its keys are short.
+
+    Without a `cluster`, it is that of `datasets.cluster`.
+    """
 
     version_id: str = msgspec.field(name="v")
     storage_class: str = msgspec.field(name="c")
@@ -94,6 +110,7 @@ class CachePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     layout: str = msgspec.field(name="l", default="")
     is_boosted: bool = msgspec.field(name="o", default=False)
     growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
+    cluster: str = msgspec.field(name="u", default="")
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
@@ -172,9 +189,10 @@ def left(room: ClassCapacity, caches: Sequence[Cache], storage_class: str) -> in
     return max(room.free - sum(coming), 0)
 
 
-def without(estimate: Estimate, others: Iterable[CachePlan]) -> Estimate:
-    """The estimate if other caches are created too, which reduces the free space."""
-    alike = (each for each in others if each.storage_class == estimate.storage_class)
+def without(estimate: Estimate, cluster: str, others: Iterable[CachePlan]) -> Estimate:
+    """The estimate if other caches are created too, which reduces the free space there."""
+    here = estimate.storage_class, cluster
+    alike = (each for each in others if (each.storage_class, each.cluster) == here)
     taken = sum(each.capacity_bytes for each in alike)
     if estimate.free is None:
         return estimate
@@ -188,7 +206,7 @@ def refuse_crowded(estimate: Estimate, usage: str) -> None:
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
     raise LimitError(
         f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
-        f" {estimate.storage_class}, but only {capacity(estimate.free)}{whole} are free"
+        f" {estimate.place}, but only {capacity(estimate.free)}{whole} are free"
         f" ({said_by(estimate.source)}).",
         f"`{usage}` shows what is cached there and what can be evicted.",
     )

@@ -33,9 +33,9 @@ def foreseen_lines(found: CacheOffer | Cache) -> tuple[Markup, ...]:
         return tuple(join(plain(f"{label}: "), value) for label, value in costs(found))
     if found.phase == CachePhase.READY:
         kept_words = kept(found.keep_seconds)
-        said = f"{found.reference} is cached on {found.storage_class} already. It is kept"
+        said = f"{found.reference} is cached on {found.place} already. It is kept"
         return (plain(f"{said} {kept_words}; this counts as use."),)
-    said = f"{found.reference} is already being cached on {found.storage_class}"
+    said = f"{found.reference} is already being cached on {found.place}"
     return (plain(f"{said}: {_far(found)}"),)
 
 
@@ -48,7 +48,7 @@ def costs(offer: CacheOffer) -> tuple[tuple[str, Markup], ...]:
     return (
         ("Imports" if estimate.is_imported else "Copies",
          plain(f"{amount} ({version.size_bytes or 0:,} bytes)")),
-        ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.storage_class}")),
+        ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.place}")),
         ("Free space", plain(_room(estimate))),
         ("Takes", plain(_time(offer))),
         *_boost(offer),
@@ -65,13 +65,13 @@ def told(found: CacheFound, format_command: FormatCommand) -> Reply:
         undo = code(format_command(f"dataset evict {cache.reference}"))
         return Reply(
             (
-                plain(f"Caching {cache.reference} on {cache.storage_class}."),
+                plain(f"Caching {cache.reference} on {cache.place}."),
                 join("Its card in this channel shows the progress. ", undo, " undoes it."),
             )
         )
     if cache.phase == CachePhase.READY:
         return Reply(_ready(found, format_command))
-    lines = [join(f"{cache.reference} is already being cached on {cache.storage_class}, requested"
+    lines = [join(f"{cache.reference} is already being cached on {cache.place}, requested"
                   " by ", person(cache.person), f": {_far(cache)}")]  # fmt: skip
     lines.append(plain(_joined(found)))
     return Reply(tuple(lines))
@@ -81,7 +81,7 @@ def _ready(found: CacheFound, format_command: FormatCommand) -> tuple[Markup, ..
     cache = found.cache
     use = code(format_command(f"train submit NAME --data {cache.reference}:/data"))
     lines = [
-        join(f"{cache.reference} has been cached on {cache.storage_class} since ",
+        join(f"{cache.reference} has been cached on {cache.place} since ",
              when(cache.ready_at or cache.since),
              f": {files(cache.objects)}, {size(cache.size_bytes)}."),
         join("Runs read it under /data: ", use),
@@ -111,7 +111,7 @@ def _room(estimate: Estimate) -> str:
     if estimate.free is None:
         return (
             "unknown: there is no ResourceQuota and no budget"
-            f" (datasets.classes.{estimate.storage_class}.budget)"
+            f" ({estimate.section}.{estimate.storage_class}.budget)"
         )
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
     return f"{capacity(estimate.free)}{whole} ({said_by(estimate.source)})"
@@ -162,8 +162,7 @@ def _time(offer: CacheOffer) -> str:
 
 def _time_without(estimate: Estimate) -> str:
     if estimate.best is None:
-        return (
-            f"unknown: datasets.classes.{estimate.storage_class}.throughput_mib_per_tib is not set"
-        )
+        key = f"{estimate.section}.{estimate.storage_class}.throughput_mib_per_tib"
+        return f"unknown: {key} is not set"
     least = format_duration(max(estimate.best, timedelta(seconds=1)))
     return f"{least} at best, at the throughput of the volume"

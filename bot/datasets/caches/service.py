@@ -10,7 +10,7 @@ from sqlmodel import Session
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
-from bot.config import Datasets, Settings
+from bot.config import Settings
 from bot.database.columns import new_id
 from bot.datasets import bounds, finding
 from bot.datasets.caches import fills
@@ -67,12 +67,13 @@ class CacheFound:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The version that a request names, with the other teams and the cache that exists of it."""
+    """The version that a request names, with the other teams and the cache in its cluster."""
 
     version: Version
     teams: tuple[str, ...]
     keep_seconds: int | None
     there: Cache | None
+    cluster: str
 
 
 class CacheService:
@@ -130,12 +131,19 @@ class CacheService:
 
     def _asked(self, session: Session, caller: Caller, request: CacheRequest) -> _Asked:
         """What a request names, and the cache that there is of it."""
-        own = caller.team or ""
+        own, cluster = caller.team or "", self._cluster(caller, request)
         dataset, version = self._version(session, own, request.reference)
         is_usual = request.keep is None
         keep = keep_seconds(self._settings(), dataset, own) if is_usual else request.keep_seconds
-        there = self._there(session, version, request.storage_class)
-        return _Asked(version, self._teams(dataset, own, request.teams), keep, there)
+        there = self._there(session, version, request.storage_class, cluster)
+        teams = self._teams(dataset, own, request.teams)
+        return _Asked(version, teams, keep, there, cluster)
+
+    def _cluster(self, caller: Caller, request: CacheRequest) -> str:
+        """The cluster that a request is for: the named one, or else one that the team has."""
+        datasets, team = self._classes.everywhere(), self._settings().teams.get(caller.team or "")
+        usual = datasets.cluster_for(team.reach if team is not None else ())
+        return self._classes.datasets(request.cluster or usual).cluster
 
     def _offer(
         self,
@@ -147,12 +155,14 @@ class CacheService:
         besides: Sequence[CachePlan] = (),
     ) -> CacheOffer:
         version, teams, keep = asked.version, asked.teams, asked.keep_seconds
-        chosen = self._classes.chosen(request.storage_class)
+        cluster, home = asked.cluster, self._classes.everywhere().cluster
+        chosen = self._classes.chosen(request.storage_class, cluster)
         refuse_unfit(version)
         layout = self._classes.layout(request.layout)
-        size = self._size(session, version, chosen, request)
-        plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout)
-        estimate = without(self._estimate(session, version, plan, now), besides)
+        size = self._size(session, version, (chosen, cluster), request)
+        plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout,
+                         cluster="" if cluster == home else cluster)  # fmt: skip
+        estimate = without(self._estimate(session, version, plan, now), plan.cluster, besides)
         refuse_crowded(estimate, self._format_command("dataset usage"))
         if not request.is_boosted:
             return CacheOffer(plan, estimate)
@@ -169,18 +179,19 @@ class CacheService:
         finding.dataset(session, caller.team or "", dataset.name, self._format_command)
         bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
-        there = self._there(session, version, plan.storage_class)
+        cluster = self._classes.cluster(plan)
+        there = self._there(session, version, plan.storage_class, cluster)
         if there is not None:
             told = Keeping(plan.keep_seconds, is_told=False)
             return self._join(session, caller, there, teams, told, now)
-        plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class))
+        plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class, cluster))
         refuse_crowded(
             self._estimate(session, version, plan, now), self._format_command("dataset usage")
         )
         if plan.is_boosted:
             self._boosts().offered(session, plan, now)
         cache = self._row(caller, version, plan, teams, now)
-        imported = self._import(session, version, plan.storage_class)
+        imported = self._import(session, version, plan.storage_class, cluster)
         session.add(cache)
         session.flush()
         fills.begins(session, cache)
@@ -233,16 +244,19 @@ class CacheService:
         bounds.insist(bounds.of_version(session, self._settings(), version))
         return dataset, version
 
-    def _size(self, session: Session, version: Version, name: str, request: CacheRequest) -> int:
+    def _size(
+        self, session: Session, version: Version, where: tuple[str, str], request: CacheRequest
+    ) -> int:
         """Bytes that the cache takes; UserError if FSx cannot import the version."""
-        if self._import(session, version, name) is None:
-            return volume_bytes(version, request.size, self._classes.settings(name))
+        name, cluster = where
+        if self._import(session, version, name, cluster) is None:
+            return volume_bytes(version, request.size, self._classes.settings(name, cluster))
         planning.refuse_options(name, request.size, request.layout)
         return planning.space(version)
 
-    def _import(self, session: Session, version: Version, name: str) -> Import | None:
+    def _import(self, session: Session, version: Version, name: str, cluster: str) -> Import | None:
         """The FSx import for a cache of that class; None if the files are copied."""
-        linked = self._classes.settings(name).fsx
+        linked = self._classes.settings(name, cluster).fsx
         return planning.planned(session, version, name, linked) if linked else None
 
     def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
@@ -261,9 +275,11 @@ class CacheService:
                 )
         return teams
 
-    def _there(self, session: Session, version: Version, storage_class: str | None) -> Cache | None:
+    def _there(
+        self, session: Session, version: Version, storage_class: str | None, cluster: str
+    ) -> Cache | None:
         """The version's cache on that class or on any; one being evicted only if all are."""
-        found = caching.of_version(session, version.id, self._datasets().cluster)
+        found = caching.of_version(session, version.id, cluster)
         meant = [each for each in found if storage_class in {None, each.storage_class}]
         return min(meant, key=lambda each: each.wanted == CacheIntent.EVICT, default=None)
 
@@ -271,8 +287,8 @@ class CacheService:
         self, session: Session, version: Version, plan: CachePlan, now: datetime
     ) -> Estimate:
         """What a plan costs now, by the database and the cluster view alone."""
-        datasets = self._datasets()
-        cluster = self._clusters[datasets.cluster]
+        datasets = self._classes.datasets(self._classes.cluster(plan))
+        cluster, whole = self._clusters[datasets.cluster], self._classes.everywhere()
         caches = kept(session, datasets.cluster)
         name, size = plan.storage_class, plan.capacity_bytes
         pools = pool_rooms(session, self._settings(), cluster, now)
@@ -287,6 +303,8 @@ class CacheService:
             source=room.source,
             best=best_time(version.size_bytes or 0, size, datasets.classes[name]),
             is_imported=datasets.classes[name].fsx is not None,
+            cluster=whole.named(datasets.cluster),
+            section=whole.classes_key(datasets.cluster),
         )
 
     def _row(
@@ -297,7 +315,7 @@ class CacheService:
         teams: tuple[str, ...],
         now: datetime,
     ) -> Cache:
-        datasets, row_id = self._datasets(), new_id()
+        datasets, row_id = self._classes.datasets(self._classes.cluster(plan)), new_id()
         name = job_name(version.reference, row_id)
         return Cache(
             id=row_id,
@@ -318,6 +336,7 @@ class CacheService:
             claim_name=name,
             job_name=name,
             layout=plan.layout,
+            named_cluster=self._classes.everywhere().named(datasets.cluster),
             boost_by=caller.person if plan.is_boosted else None,
             boost_growth_bytes=plan.growth_bytes,
             asked_at=now,
@@ -330,16 +349,13 @@ class CacheService:
     def _boosts(self) -> Boosts:
         return Boosts(self._settings(), self._clusters)
 
-    def _datasets(self) -> Datasets:
-        return self._classes.datasets()
-
 
 def _refuse_evicted(session: Session, cache: Cache) -> None:
     """Refuses further use of a cache that goes, or whose files are lost."""
     refuse_lost(session, cache, "used by more teams or runs")
     if cache.wanted == CacheIntent.EVICT:
         raise ConflictError(
-            f"{cache.reference} is being evicted from {cache.storage_class}.",
+            f"{cache.reference} is being evicted from {cache.place}.",
             "Cache it again when its card shows Evicted.",
         )
 

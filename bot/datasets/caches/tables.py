@@ -51,6 +51,8 @@ class Cache(SQLModel, table=True):
     boost of its volume during the fill, for which a pool may grow by `boost_growth_bytes`;
     `boost_id` is the change that carries it out.
 
+    `named_cluster` is its cluster as messages name it, empty while all caches are in one.
+
     `files_done` and `bytes_done` are what its fill has verified. It `is_cleared` once none of its
     objects is left, including its volume; `freed_bytes` is what that freed, if known. An announced
     cache is evicted at `leaves_at`; `called_off` says why an eviction was cancelled.
@@ -87,6 +89,7 @@ class Cache(SQLModel, table=True):
     claim_name: str
     job_name: str
     layout: str = ""
+    named_cluster: str = Field(default="", sa_column_kwargs={"server_default": ""})
     asked_at: datetime = Field(sa_type=Moment)
 
     wanted: str = CacheIntent.READY
@@ -143,6 +146,12 @@ class Cache(SQLModel, table=True):
     def is_ready(self) -> bool:
         """Whether runs can mount it and it is not marked for eviction."""
         return self.phase == CachePhase.READY and self.wanted == CacheIntent.READY
+
+    @property
+    def place(self) -> str:
+        """Its storage class, with the cluster if there are several: `fast of cluster east`."""
+        of = f" of cluster {self.named_cluster}" if self.named_cluster else ""
+        return f"{self.storage_class}{of}"
 
     @property
     def last_used_at(self) -> datetime:

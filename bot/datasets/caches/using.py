@@ -33,7 +33,7 @@ FILES, WHOLE = "ready/files", "."
 class User:
     """What needs data: a subject of a team, whose pods run in a namespace of a cluster.
 
-    `home` is the cluster on which datasets are cached, `reach` are the clusters of the team. `view`
+    `caching` are the clusters on which datasets are cached, `reach` are those of the team. `view`
     is the view of `cluster`, `drivers` are those that allow two volumes of one handle.
     """
 
@@ -42,7 +42,7 @@ class User:
     team: str
     cluster: str
     namespace: str
-    home: str
+    caching: tuple[str, ...]
     reach: tuple[str, ...]
     settings: Settings
     view: View | None = None
@@ -50,19 +50,26 @@ class User:
 
 
 class NotCachedError(ConflictError):
-    """Some of the `wanted` versions are not cached: `versions`."""
+    """Some of the `wanted` versions are not cached: `versions`.
+
+    `cluster` is where they would be, as messages name it.
+    """
 
     def __init__(
         self,
         wanted: Sequence[Version],
         versions: Sequence[Version],
         format_command: FormatCommand,
+        cluster: str = "",
     ) -> None:
         names = [each.reference for each in versions]
-        again = " and ".join(f"`{format_command(f'dataset cache {name}')}`" for name in names)
+        on, option = (f" on cluster {cluster}", f" --cluster {cluster}") if cluster else ("", "")
+        again = " and ".join(
+            f"`{format_command(f'dataset cache {name}{option}')}`" for name in names
+        )
         is_one = len(names) == 1
         super().__init__(
-            f"{' and '.join(names)} {'is' if is_one else 'are'} not cached.",
+            f"{' and '.join(names)} {'is' if is_one else 'are'} not cached{on}.",
             f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."
             " Submit again as soon as copying has started: it waits for the copy.",
         )
@@ -116,7 +123,9 @@ def take(
     found = [_found(session, each, user, format_command) for each in wanted]
     missing = {version.id: version for version, cache in found if cache is None}
     if missing:
-        raise NotCachedError([each for each, _ in found], list(missing.values()), format_command)
+        every, lacking = [each for each, _ in found], list(missing.values())
+        named = user.cluster if len(user.caching) > 1 else ""
+        raise NotCachedError(every, lacking, format_command, named)
     for _, cache in found:
         if cache is not None:
             refuse_lost(session, cache, "mounted by a new run")
@@ -161,16 +170,25 @@ def _found(
     if usable is None and caches:
         again = format_command(f"dataset cache {version.reference}")
         raise ConflictError(
-            f"{version.reference} is being evicted from {caches[0].storage_class}.",
+            f"{version.reference} is being evicted from {caches[0].place}.",
             f"When its card shows Evicted, `{again}` caches it again.",
         )
-    if usable is None and user.cluster != user.home:
-        has = f"Add `--cluster {user.home}`." if user.home in user.reach else _NO_WAY
-        raise ConflictError(
-            f"Datasets are cached on cluster {user.home}, but this is for cluster {user.cluster}.",
-            has,
-        )
+    if usable is None and user.cluster not in user.caching:
+        raise _elsewhere(session, version, user)
     return version, usable
+
+
+def _elsewhere(session: Session, version: Version, user: User) -> ConflictError:
+    """The error for a cluster without caches; it names one of the team's where they are."""
+    mine = [each for each in user.caching if each in user.reach]
+    having = [each for each in mine if caching.of_version(session, version.id, each)]
+    chosen = next(iter((*having, *mine)), None)
+    on = "cluster" if len(user.caching) == 1 else "clusters"
+    return ConflictError(
+        f"Datasets are cached on {on} {' and '.join(user.caching) or 'unknown'}, but this is for"
+        f" cluster {user.cluster}.",
+        f"Add `--cluster {chosen}`." if chosen else _NO_WAY,
+    )
 
 
 def storage_of(session: Session, cache_id: str) -> Storage:
@@ -274,7 +292,7 @@ def take_hold(
     )
     if taken.rowcount != 1:
         raise ConflictError(
-            f"{cache.reference} is being evicted from {cache.storage_class}.",
+            f"{cache.reference} is being evicted from {cache.place}.",
             "Cache it again when its card shows Evicted.",
         )
     kind, subject_id = subject

@@ -89,7 +89,7 @@ class AnfOrphans:
                 naming.setdefault(found.volume.id, []).append(volume)
         return _KnownVolumes(
             naming,
-            self._database.read(_made_for_caches),
+            self._database.read(lambda session: _made_for_caches(session, cluster.name)),
             frozenset(_makers(volumes)),
             frozenset(each.uid for each in cluster.list(PVCS)),
         )
@@ -103,10 +103,15 @@ def _makers(volumes: Sequence[PersistentVolume]) -> Iterator[str]:
                 yield maker
 
 
-def _made_for_caches(session: Session) -> Mapping[str, str]:
-    """The references of caches that had volumes, by the names of their volumes."""
+def _made_for_caches(session: Session, cluster: str) -> Mapping[str, str]:
+    """The references of a cluster's caches that had volumes, by the names of their volumes.
+
+    Those of other clusters have their PersistentVolumes there.
+    """
     rows = session.exec(
-        select(Cache.volume_name, Cache.reference).where(col(Cache.volume_name) != "")
+        select(Cache.volume_name, Cache.reference).where(
+            col(Cache.volume_name) != "", col(Cache.cluster) == cluster
+        )
     )
     return dict(rows.all())
 

@@ -35,9 +35,8 @@ _ROWS: tuple[tuple[str, type[Cache] | type[CacheShare] | type[Version] | type[Pu
 
 
 def look_for_orphans(settings: Settings, session: Session, now: datetime) -> None:
-    """Schedules a search for leftover objects."""
-    if settings.datasets is not None:
-        cluster = settings.datasets.cluster
+    """Schedules a search for leftover objects in each cluster."""
+    for cluster in settings.datasets.everywhere if settings.datasets is not None else ():
         wake(session, ORPHAN, cluster, cluster_lane(cluster), now)
 
 
@@ -71,7 +70,7 @@ class OrphanController:
             for each in known
             if each.wanted_by is not None and (users := self._remove(cluster, each))
         }
-        found = self._find(cluster, settings.datasets.namespace, now)
+        found = self._find(cluster, settings.datasets.at(row_id).namespace, now)
         asked = ask(self._sources, cluster, now)
         is_counted = settings.datasets.idle_claims != "off"
         there = {each.uid: each for each in cluster.list(PVCS)} if is_counted else {}

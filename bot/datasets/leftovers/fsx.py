@@ -54,12 +54,14 @@ class FsxOrphans:
         configured = {each.file_system for each in linked}
         volumes = _named(cluster.list(VOLUMES))
         made = self._database.read(_made_for_caches)
+        others = {name for name, each in made.items() if each.cluster != cluster.name}
         return [
             _orphan(each, cluster.name, why, datasets, storage_class, now)
             for each in there
             if each.id not in configured
             and each.lifecycle != _LEAVING
             and now - (each.made_at or now) > _YOUNG
+            and each.tags.get(_MADE_FOR) not in others
             for why, storage_class in _why(each, volumes.get(each.id, []), made, cluster)
         ]
 

@@ -8,7 +8,7 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PODS
 from bot.cluster.types.claims import PersistentVolumeClaim
-from bot.config import Settings
+from bot.config import Datasets, Settings
 from bot.datasets.caches.evictions.claim_usage import ClaimSighting, teams_by_namespace, used_at
 
 
@@ -55,7 +55,7 @@ def find(
     namespaces = sorted({claim.namespace for _, claim in old})
     mounted = used_at((pod for each in namespaces for pod in cluster.list(PODS, each)), now)
     found = [
-        _idle(row, claim, teams[claim.namespace], settings)
+        _idle(row, claim, teams[claim.namespace], settings.datasets.at(cluster.name))
         for row, claim in old
         if mounted.get((claim.namespace, claim.name), limit) <= limit
     ]
@@ -66,9 +66,8 @@ def _is_copy(claim: PersistentVolumeClaim) -> bool:
     return not {labels.DATASET_CACHE, labels.DATASET_SHARE}.isdisjoint(claim.labels)
 
 
-def _idle(row: ClaimSighting, claim: PersistentVolumeClaim, teams: str, settings: Settings) -> Idle:
-    kind = claim.spec.storage_class_name or ""
-    classes = settings.datasets.classes if settings.datasets is not None else {}
+def _idle(row: ClaimSighting, claim: PersistentVolumeClaim, teams: str, datasets: Datasets) -> Idle:
+    kind, classes = claim.spec.storage_class_name or "", datasets.classes
     return Idle(
         namespace=claim.namespace,
         name=claim.name,

@@ -42,7 +42,8 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
         return
     subject = Subject(settings.workspace, ORPHAN, left.cluster)
     shown = left.orphans[:_MOST]
-    lines = []
+    named = settings.datasets.named(left.cluster) if settings.datasets is not None else ""
+    lines = [plain(f"Leftovers of cluster {named}:")] if named else []
     if shown:
         whole = " ".join(headings(left.orphans))
         lines.append(plain(f"{whole} Nothing is deleted without confirmation."))
@@ -111,11 +112,12 @@ def _whole(left: Sequence[Orphan]) -> str:
     return capacity(sum(each.size_bytes or 0 for each in left))
 
 
-def described(orphan: Orphan, now: datetime) -> Markup:
-    """One line about a leftover object: kind, size, age, and how to delete it."""
+def described(orphan: Orphan, now: datetime, cluster: str = "") -> Markup:
+    """One line about a leftover object: kind, cluster, size, age, and how to delete it."""
     place = f"{orphan.namespace}/{orphan.name}" if orphan.namespace else orphan.name
     facts = ", ".join(_facts(orphan, now)) or "unknown"
-    said = join(plain(f"{orphan.kind} "), code(place), plain(f": {facts}."))
+    of = f" of cluster {cluster}" if cluster else ""
+    said = join(plain(f"{orphan.kind} "), code(place), plain(f"{of}: {facts}."))
     if orphan.kind == _VOLUME:
         said = join(said, " Its reclaimPolicy keeps it. To let its driver delete it: ",
                     code(_DELETE.format(orphan.name)))  # fmt: skip

@@ -162,9 +162,10 @@ class PushController(Reconciler[PushRows, PushObserved, Decision]):
                 f"{missing} is no longer in quartermaster.yaml.",
                 "A platform admin must add it again.",
             )
+        datasets = settings.datasets.at(push.cluster)
         if push.is_upload:
-            return receive_job(push, settings.datasets, settings.stores, installation)
-        return push_job(push, claim, settings.datasets, settings.stores, installation)
+            return receive_job(push, datasets, settings.stores, installation)
+        return push_job(push, claim, datasets, settings.stores, installation)
 
 
 def _created(

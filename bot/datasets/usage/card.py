@@ -1,9 +1,10 @@
 """The card of `/dataset usage`. Pure: no I/O."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from bot.datasets.caches.expiry import ClassCapacity
+from bot.datasets.caches.tables import Orphan
 from bot.datasets.leftovers.notices import described, headings, is_removable, remove_button
 from bot.datasets.usage.service import Going, Usage, by_team, data_bytes
 from bot.datasets.wording import capacity, size
@@ -21,7 +22,8 @@ def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
 
     Leftovers are shown only to those who may delete them: their names reveal other teams' data.
     """
-    rows = tuple(_row(usage, name, room) for name, room in sorted(usage.rooms.items()))
+    rows = tuple(_row(usage, *which, room) for which, room in sorted(usage.rooms.items()))
+    first = ("Cluster",) if usage.has_clusters else ()
     facts = [
         (team, plain(f"{_caches(count)}, {capacity(committed)} committed, {size(data)} of data"))
         for team, count, committed, data in by_team(usage.caches)
@@ -30,20 +32,27 @@ def usage_card(usage: Usage, now: datetime, *, may_clean: bool) -> Card:
     buttons = tuple(remove_button(each) for each in left if is_removable(each))
     return Card(
         "Fast storage for datasets",
-        lines=(*_lines(usage, now), *(described(each, now) for each in left)),
+        lines=(*_lines(usage, now), *_described(usage, left, now)),
         facts=tuple(facts),
-        table=Table(_HEADER, rows),
+        table=Table((*first, *_HEADER), rows),
         buttons=buttons,
     )
 
 
-def _row(usage: Usage, name: str, room: ClassCapacity) -> tuple[str, ...]:
-    mine = [each for each in usage.caches if each.storage_class == name]
+def _described(usage: Usage, left: Sequence[Orphan], now: datetime) -> Iterator[Markup]:
+    for each in left:
+        yield described(each, now, each.cluster if usage.has_clusters else "")
+
+
+def _row(usage: Usage, cluster: str, name: str, room: ClassCapacity) -> tuple[str, ...]:
+    here = (cluster, name)
+    mine = [each for each in usage.caches if (each.cluster, each.storage_class) == here]
     free = UNKNOWN if room.free is None else capacity(room.free)
     limit = UNKNOWN if room.whole is None else f"{capacity(room.whole)} ({room.source})"
     committed = sum(each.capacity_bytes for each in mine)
     data = sum(data_bytes(each) for each in mine)
-    return (name, str(len(mine)), capacity(committed), size(data), free, limit)
+    first = (cluster,) if usage.has_clusters else ()
+    return (*first, name, str(len(mine)), capacity(committed), size(data), free, limit)
 
 
 def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
@@ -61,7 +70,7 @@ def _lines(usage: Usage, now: datetime) -> Iterator[Markup]:
 
 def _forecast(going: Going, now: datetime) -> Markup:
     cache = going.cache
-    what = f"{cache.reference} on {cache.storage_class} ({capacity(cache.capacity_bytes)})"
+    what = f"{cache.reference} on {cache.place} ({capacity(cache.capacity_bytes)})"
     if going.at is None:
         return plain(f"{what}: {going.stays}.")
     left = format_duration(max(going.at - now, timedelta()))

@@ -10,7 +10,7 @@ from bot import holds
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
-from bot.config import Settings
+from bot.config import Datasets, Settings
 from bot.datasets.caches.classes import kept, rooms
 from bot.datasets.caches.expiry import ClassCapacity, expires_at
 from bot.datasets.caches.tables import CACHE, ORPHAN, Cache, CachePhase, Orphan
@@ -33,13 +33,21 @@ class Going:
 
 @dataclass(frozen=True)
 class Usage:
-    """Usage of fast storage; `others` counts caches that the team may not use."""
+    """Usage of fast storage; `others` counts caches that the team may not use.
 
-    rooms: Mapping[str, ClassCapacity]
+    `rooms` are the capacities of classes, by their clusters and names.
+    """
+
+    rooms: Mapping[tuple[str, str], ClassCapacity]
     caches: Sequence[Cache]
     going: Sequence[Going]
     others: int
     orphans: Sequence[Orphan]
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether the classes are in several clusters."""
+        return len({cluster for cluster, _ in self.rooms}) > 1
 
 
 class UsageService:
@@ -52,32 +60,44 @@ class UsageService:
     def usage(self, session: Session, team: str | None, now: datetime) -> Usage:
         """The usage as a team sees it: only caches that it may use, by name; None sees all."""
         datasets = self._settings().datasets
-        if datasets is None or not datasets.classes:
+        if datasets is None or not datasets.caching:
             raise ConflictError(
                 "Caching is not set up here: no storage classes are configured.",
                 "A platform admin can add `datasets.classes`; see docs/datasets.md.",
             )
-        caches = kept(session, datasets.cluster)
-        cluster = self._clusters[datasets.cluster]
-        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
-        pools = pool_rooms(session, self._settings(), cluster, now)
+        caches = [each for cluster in datasets.everywhere for each in kept(session, cluster)]
         live = [each for each in caches if each.is_live]
         seen = [each for each in live if team is None or _is_for(session, each, team)]
         going = sorted((_going(session, each, now) for each in seen), key=_order)
         return Usage(
-            rooms(caches, allowances, pools, datasets),
+            {
+                (cluster, name): room
+                for cluster in datasets.everywhere
+                for name, room in self._rooms(session, datasets.at(cluster), caches, now).items()
+            },
             caches,
             going,
             len(live) - len(seen),
-            present(session, datasets.cluster),
+            self.orphans(session),
         )
+
+    def _rooms(
+        self, session: Session, datasets: Datasets, caches: Sequence[Cache], now: datetime
+    ) -> Mapping[str, ClassCapacity]:
+        """The capacity of the classes of one cluster; `caches` are those of all."""
+        cluster = self._clusters[datasets.cluster]
+        allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
+        pools = pool_rooms(session, self._settings(), cluster, now)
+        here = [each for each in caches if each.cluster == cluster.name]
+        return rooms(here, allowances, pools, datasets)
 
     def unused(self, session: Session, team: str, now: datetime) -> Sequence[Cache]:
         """The ready caches of a team that no run holds and that are not pinned."""
         datasets, held = self._settings().datasets, holds.held(session, CACHE, now)
         return [
             each
-            for each in (kept(session, datasets.cluster) if datasets is not None else ())
+            for cluster in (datasets.everywhere if datasets is not None else ())
+            for each in kept(session, cluster)
             if each.team == team and each.is_live and each.phase == CachePhase.READY
             if each.id not in held
         ]
@@ -85,7 +105,8 @@ class UsageService:
     def orphans(self, session: Session) -> Sequence[Orphan]:
         """The leftover objects that are known."""
         datasets = self._settings().datasets
-        return present(session, datasets.cluster) if datasets is not None else ()
+        there = datasets.everywhere if datasets is not None else ()
+        return [each for cluster in there for each in present(session, cluster)]
 
     def orphan(self, session: Session, orphan_id: str) -> Orphan:
         """A leftover object by its id; NotFoundError if it is gone."""

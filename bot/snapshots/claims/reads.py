@@ -200,14 +200,14 @@ class ClaimReads:
                 users=tuple(users.get(claim.name, ())),
                 snapshots=tuple(sorted(taken[claim.name], key=_taken_at, reverse=True)),
                 has_snapshots=not view.store(SNAPSHOTS).absent,
-                class_cost=self._cost(claim),
+                class_cost=self._cost(name, claim),
             )
             for claim in sorted(view.all(PVCS, namespace), key=lambda each: each.name)
         ]
 
-    def _cost(self, claim: PersistentVolumeClaim) -> float | None:
-        datasets = self._settings().datasets
-        kind = datasets.classes.get(claim.spec.storage_class_name or "") if datasets else None
+    def _cost(self, cluster: str, claim: PersistentVolumeClaim) -> float | None:
+        datasets, storage_class = self._settings().datasets, claim.spec.storage_class_name or ""
+        kind = datasets.at(cluster).classes.get(storage_class) if datasets else None
         return kind.monthly_price(claim.size_bytes) if kind else None
 
 

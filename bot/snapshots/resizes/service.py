@@ -156,7 +156,7 @@ class ResizeService:
     def _price(self, found: ClaimSummary, size_bytes: int | None) -> float | None:
         datasets = self._settings().datasets
         name = found.claim.spec.storage_class_name or ""
-        kind = datasets.classes.get(name) if datasets else None
+        kind = datasets.at(found.cluster).classes.get(name) if datasets else None
         return kind.monthly_price(size_bytes) if kind else None
 
 

@@ -19,7 +19,7 @@ def offered(offer: Offered, format_command: FormatCommand) -> Reply:
     names = [each.estimate.version.reference for each in offer.caches]
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
-    by_hand = [code(format_command(f"dataset cache {name}")) for name in names]
+    by_hand = [code(format_command(_command(each))) for each in offer.caches]
     card = Card(
         title=f"Cache {listed} and run {offer.run}?",
         lines=(
@@ -49,10 +49,17 @@ def accepted(done: Accepted | Run, format_command: FormatCommand) -> Reply:
 def _cached(found: CacheFound) -> Markup:
     cache: Cache = found.cache
     if found.is_new:
-        return plain(f"Caching {cache.reference} on {cache.storage_class}."
+        return plain(f"Caching {cache.reference} on {cache.place}."
                      " Its card in this channel follows it.")  # fmt: skip
     how = "is already cached" if cache.phase == CachePhase.READY else "is already being cached"
-    return plain(f"{cache.reference} {how} on {cache.storage_class}.")
+    return plain(f"{cache.reference} {how} on {cache.place}.")
+
+
+def _command(offer: CacheOffer) -> str:
+    """The command that caches the same by itself."""
+    named = offer.estimate.cluster
+    option = f" --cluster {named}" if named else ""
+    return f"dataset cache {offer.estimate.version.reference}{option}"
 
 
 def _facts(caches: Sequence[CacheOffer]) -> list[tuple[str, Markup]]:

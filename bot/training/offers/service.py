@@ -107,7 +107,7 @@ class OfferService:
         self, session: Session, caller: Caller, plan: CachePlan, now: datetime
     ) -> CacheFound:
         """The new cache, or one created in the meantime, which the run would read anyway."""
-        cluster = self._caches.classes.datasets().cluster
+        cluster = self._caches.classes.cluster(plan)
         there = of_version(session, plan.version_id, cluster)
         usable = next((each for each in there if each.wanted == CacheIntent.READY), None)
         if usable is not None:
@@ -119,15 +119,17 @@ class OfferService:
     ) -> list[CacheOffer]:
         """The cost of each cache, counting the ones before it against the free space."""
         found: list[CacheOffer] = []
+        cluster = lacking.asked.cluster
         for version in lacking.versions:
-            request = CacheRequest(Reference(version.dataset, version.name))
+            reference = Reference(version.dataset, version.name)
+            request = CacheRequest(reference, cluster=cluster)
             try:
                 offer = self._caches.ask(
                     session, caller, request, now, [each.plan for each in found]
                 )
                 if isinstance(offer, CacheOffer):
                     chosen = offer.plan.storage_class
-                    self._caches.classes.refuse_unshareable(chosen, lacking.namespace)
+                    self._caches.classes.refuse_unshareable(chosen, lacking.namespace, cluster)
                     found.append(offer)
             except UserError as error:
                 again = self._format_command(f"dataset cache {version.reference}")

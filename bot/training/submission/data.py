@@ -153,12 +153,18 @@ def _user(reader: Reader, settings: Settings) -> User:
         team=reader.team_name,
         cluster=team.cluster,
         namespace=team.namespace,
-        home=settings.datasets.cluster if settings.datasets else team.cluster,
+        caching=_caching(settings, team),
         reach=tuple(team.reach),
         settings=settings,
         view=reader.engine.queues.view if reader.engine is not None else None,
         drivers=settings.datasets.static_drivers if settings.datasets else (),
     )
+
+
+def _caching(settings: Settings, team: Team) -> tuple[str, ...]:
+    """The clusters with caches; without any, the commands that the answers name say so."""
+    datasets = settings.datasets
+    return (datasets.caching or datasets.everywhere) if datasets is not None else (team.cluster,)
 
 
 def _refuse_other(data: Data, digest: str) -> None:

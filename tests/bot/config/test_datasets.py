@@ -51,6 +51,94 @@ def test_a_class_for_caches_has_sizes(tmp_path: Path) -> None:
     assert (found.throughput_mib_per_tib, found.watermark_percent) == (16, None)
 
 
+EAST = """\
+  classes: {anf: {budget: 20Ti}}
+  clusters:
+    east:
+      namespace: datasets-east
+      classes: {nfs: {budget: 2Ti}, fast: {}}
+      default_class: nfs
+"""
+TWO = GOOD + "clusters: {default: {}, east: {}}\n"
+
+
+def test_each_cluster_has_its_own_classes(tmp_path: Path) -> None:
+    datasets = load(tmp_path, TWO + DATASETS + EAST).datasets
+    assert datasets is not None
+    assert (datasets.caching, datasets.at("default")) == (("default", "east"), datasets)
+    east = datasets.at("east")
+    assert (east.cluster, east.namespace, east.default_class) == ("east", "datasets-east", "nfs")
+    assert (list(east.classes), east.image) == (["nfs", "fast"], datasets.image)
+    assert [datasets.cluster_for(each) for each in (("east",), ("default", "east"), ("lab",))] == [
+        *("east", "default", "default")
+    ]
+
+
+def test_one_cluster_is_never_named_in_messages(tmp_path: Path) -> None:
+    alone = load(tmp_path, TWO + DATASETS + "  classes: {anf: {}}\n").datasets
+    assert alone is not None
+    assert (alone.caching, alone.named("default")) == (("default",), "")
+    both = load(tmp_path, TWO + DATASETS + EAST).datasets
+    assert both is not None
+    assert [both.named(each) for each in ("default", "east")] == ["default", "east"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "    east:\n      namespace",
+            "    default:\n      namespace",
+            (
+                "quartermaster.yaml line 21: default is datasets.cluster; its classes belong in"
+                " datasets.classes. Move them there."
+            ),
+        ),
+        (
+            "    east:\n      namespace",
+            "    eats:\n      namespace",
+            "quartermaster.yaml line 21: eats is not in clusters; did you mean east?",
+        ),
+        (
+            "default_class: nfs",
+            "default_class: anf",
+            (
+                "quartermaster.yaml line 24: anf is not in datasets.clusters.east.classes; did you"
+                " mean nfs?"
+            ),
+        ),
+        (
+            "namespace: datasets-east",
+            "namespace: team-a",
+            (
+                "quartermaster.yaml line 22: team-a is the namespace of team-a, whose runs could"
+                " read the keys of stores; use a namespace for nothing else."
+            ),
+        ),
+        (
+            "fast: {}",
+            f"fast: {{fsx: {FOLDER}}}",
+            (
+                "quartermaster.yaml line 23: FSx is only used in datasets.cluster. Move this class"
+                " to datasets.classes, or remove fsx."
+            ),
+        ),
+        (
+            "classes: {nfs: {budget: 2Ti}, fast: {}}\n      default_class: nfs",
+            "classes: {}",
+            (
+                "quartermaster.yaml line 23: datasets.clusters.east has no classes; name those of"
+                " that cluster, like classes: {nfs: {budget: 2Ti}}."
+            ),
+        ),
+    ],
+)
+def test_contradictions_of_clusters_name_the_way(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert refusal(tmp_path, (TWO + DATASETS + EAST).replace(old, new)) == message
+
+
 def test_a_store_serves_nobody_unless_told(tmp_path: Path) -> None:
     settings = load(tmp_path, GOOD + "stores: {lake: {}}\n")
     assert settings.stores["lake"].places == {}

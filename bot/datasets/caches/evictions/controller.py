@@ -32,9 +32,9 @@ class SweepController:
     def step(self, row_id: str) -> Step:
         """One sweep; OutsideError if the cluster cannot be queried, and then nothing changes."""
         settings, cluster = self._context.settings(), self._context.clusters.get(row_id)
-        datasets = settings.datasets
-        if datasets is None or cluster is None:
+        if settings.datasets is None or cluster is None:
             return Step(None)
+        datasets = settings.datasets.at(row_id)
         now = self._context.clock.now()
         database = self._context.database
         volumes, pools = database.read(

@@ -64,7 +64,7 @@ def refuse_needed(cache: Cache, users: Sequence[str]) -> None:
     if users:
         others = f" And {len(users) - _NAMED} more." if len(users) > _NAMED else ""
         raise ConflictError(
-            f"{cache.reference} cannot be evicted from {cache.storage_class}."
+            f"{cache.reference} cannot be evicted from {cache.place}."
             f" {' '.join(users[:_NAMED])}{others}",
             "Evict it when it is no longer needed.",
         )

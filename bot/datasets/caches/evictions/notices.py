@@ -26,7 +26,7 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
     if cache.leaves_at is None:
         return
     left = format_duration(cache.leaves_at - now)
-    said = join(plain(f"{cache.reference} on {cache.storage_class} will be evicted in {left}, "),
+    said = join(plain(f"{cache.reference} on {cache.place} will be evicted in {left}, "),
                 when(cache.leaves_at), ". ", sentence(cache.evict_why))  # fmt: skip
     for place in channels:
         buttons = (keep_buttons(cache, cache.leaves_at) if place != cache.channel
@@ -40,7 +40,7 @@ def noticed(session: Session, cache: Cache, channels: Sequence[str], now: dateti
 
 def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: datetime) -> None:
     """Reports that an announced eviction will not happen, and why."""
-    line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
+    line = sentence(f"{cache.reference} stays on {cache.place}. {cache.called_off or ''}")
     for place in channels:
         note = ThreadMessage(_purpose("withdrawn", cache), (line,), owner=cache.person)
         post_once(session, cache.subject, place, note, now)
@@ -49,14 +49,14 @@ def withdrawn(session: Session, cache: Cache, channels: Sequence[str], now: date
 def called_off(session: Session, cache: Cache, now: datetime) -> None:
     """Reports that an eviction was cancelled, and what uses the cache."""
     at = int((cache.evict_at or now).timestamp())
-    line = sentence(f"{cache.reference} stays on {cache.storage_class}. {cache.called_off or ''}")
+    line = sentence(f"{cache.reference} stays on {cache.place}. {cache.called_off or ''}")
     note = ThreadMessage(f"called-off-{at}", (line,), owner=cache.person)
     post_once(session, cache.subject, cache.channel, note, now)
 
 
 def evicted(session: Session, cache: Cache, now: datetime) -> None:
     """Reports that a cache was evicted, and how much space that freed."""
-    line = sentence(f"Evicted {cache.reference} from {cache.storage_class}. {cache.reason}")
+    line = sentence(f"Evicted {cache.reference} from {cache.place}. {cache.reason}")
     note = ThreadMessage("evicted", (line,), owner=cache.person)
     post_once(session, cache.subject, cache.channel, note, now)
 
@@ -86,7 +86,7 @@ def keep_buttons(cache: Cache, leaves_at: datetime) -> tuple[Button, ...]:
 
 def evict_button(cache: Cache, label: str = "Evict now") -> Button:
     """The button that evicts a cache now, after a confirmation."""
-    freed = f"{capacity(cache.capacity_bytes)} of {cache.storage_class}"
+    freed = f"{capacity(cache.capacity_bytes)} of {cache.place}"
     text = (
         f"Deletes {size(cache.size_bytes)} in {files(cache.objects)} and frees {freed}."
         " Caching it again copies everything again."

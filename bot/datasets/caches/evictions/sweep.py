@@ -44,10 +44,9 @@ class CacheUsage:
 
 
 def look_through(settings: Settings, session: Session, now: datetime) -> None:
-    """Schedules a sweep."""
-    datasets = settings.datasets
-    if datasets is not None:
-        wake(session, SWEEP, datasets.cluster, cluster_lane(datasets.cluster), now)
+    """Schedules a sweep of each cluster."""
+    for cluster in settings.datasets.everywhere if settings.datasets is not None else ():
+        wake(session, SWEEP, cluster, cluster_lane(cluster), now)
 
 
 def ready(session: Session, cluster: str) -> Sequence[Cache]:
@@ -66,14 +65,16 @@ def ready(session: Session, cluster: str) -> Sequence[Cache]:
 
 def sweep(session: Session, seen: CacheUsage, settings: Settings, now: datetime) -> None:
     """Records what was observed; announces evictions, withdraws notices, and marks caches."""
-    datasets = settings.datasets
-    if datasets is None:
+    if settings.datasets is None:
         return
+    datasets = settings.datasets.at(seen.cluster)
     last = session.get(Sweep, seen.cluster)
     anew = is_after_a_pause(last.swept_at if last else None, now)
     session.merge(Sweep(cluster=seen.cluster, swept_at=now))
+    named = settings.datasets.named(seen.cluster)
     found = [
-        _found(session, each, seen.uses.get(each.id), now) for each in ready(session, seen.cluster)
+        _found(session, each, seen.uses.get(each.id), named, now)
+        for each in ready(session, seen.cluster)
     ]
     percents = {
         name: known.watermark_percent
@@ -128,8 +129,16 @@ def _act(session: Session, cache: Cache, do: Action, settings: Settings, now: da
             pass
 
 
-def _found(session: Session, cache: Cache, use: ClaimUse | None, now: datetime) -> ExpiringCache:
-    """Records the latest use of a cache; returns it with what uses and pins it."""
+def _found(
+    session: Session, cache: Cache, use: ClaimUse | None, named: str, now: datetime
+) -> ExpiringCache:
+    """Records the latest use of a cache; returns it with what uses and pins it.
+
+    `named` is its cluster as messages name it, which changes with the settings.
+    """
+    if cache.named_cluster != named:
+        cache.named_cluster = named
+        session.add(cache)
     on = holds.on(session, CACHE, cache.id, now)
     held = [each for each in on if each.subject_kind != PIN]
     pins = tuple(said_of(each, now) for each in on if each.subject_kind == PIN)

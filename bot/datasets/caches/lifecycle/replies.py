@@ -21,7 +21,7 @@ def question(
 ) -> Reply:
     """What evicting a cache would do, with a button; ConflictError if something needs it."""
     refuse_needed(cache, found.users)
-    freed = f"frees {capacity(cache.capacity_bytes)} of {cache.storage_class}"
+    freed = f"frees {capacity(cache.capacity_bytes)} of {cache.place}"
     be, names = ("is", "its name stays") if cache.objects == 1 else ("are", "their names stay")
     there, again = f"{be} deleted from there", "copies"
     if found.is_imported:
@@ -43,7 +43,7 @@ def leaving(cache: Cache, format_command: FormatCommand) -> Reply:
     """Acknowledges an eviction."""
     return Reply(
         (
-            join("Evicting ", code(cache.reference), plain(f" from {cache.storage_class}."
+            join("Evicting ", code(cache.reference), plain(f" from {cache.place}."
                  " Its use is checked once more before anything is deleted.")),
             join(undo(cache, format_command), " caches it again."),
         )
@@ -52,7 +52,9 @@ def leaving(cache: Cache, format_command: FormatCommand) -> Reply:
 
 def undo(cache: Cache, format_command: FormatCommand) -> Markup:
     """The command that caches an evicted version again."""
-    return code(format_command(f"dataset cache {cache.reference} --class {cache.storage_class}"))
+    of = f" --cluster {cache.named_cluster}" if cache.named_cluster else ""
+    said = f"dataset cache {cache.reference} --class {cache.storage_class}{of}"
+    return code(format_command(said))
 
 
 def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Reply:
@@ -60,7 +62,7 @@ def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Repl
     unpin = format_command(f"dataset unpin {cache.reference}")
     return Reply(
         (
-            join(code(cache.reference), plain(f" on {cache.storage_class} is pinned until "),
+            join(code(cache.reference), plain(f" on {cache.place} is pinned until "),
                  when(until), ". It is not evicted before then."),
             join(code(unpin), " removes the pin."),
         )
@@ -70,13 +72,13 @@ def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Repl
 def unpinned(cache: Cache, people: Sequence[str]) -> Reply:
     """Whose pins were removed, and when the cache expires now."""
     whose = [join(", " if number else "", person(who)) for number, who in enumerate(people)]
-    said = join(code(cache.reference), plain(f" on {cache.storage_class} is no longer pinned by "))
+    said = join(code(cache.reference), plain(f" on {cache.place} is no longer pinned by "))
     return Reply((join(said, *whose, ". ", stays(cache)),))
 
 
 def extended(cache: Cache) -> Reply:
     """Acknowledges an extension: when the cache expires now."""
-    return Reply((join(code(cache.reference), plain(f" stays on {cache.storage_class}. "),
+    return Reply((join(code(cache.reference), plain(f" stays on {cache.place}. "),
                        stays(cache)),))  # fmt: skip
 
 

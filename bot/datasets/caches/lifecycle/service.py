@@ -47,7 +47,12 @@ class KeepingService:
         self._format_command = format_command
 
     def choose(
-        self, session: Session, team: str, reference: Reference, storage_class: str | None
+        self,
+        session: Session,
+        team: str,
+        reference: Reference,
+        storage_class: str | None,
+        cluster: str | None = None,
     ) -> Cache:
         """The cache that a reference means; UserError lists the caches if it is ambiguous."""
         dataset = finding.dataset(session, team, reference.name, self._format_command)
@@ -55,19 +60,28 @@ class KeepingService:
         if reference.version is not None:
             version = finding.version(session, dataset, reference.version, self._format_command)
             there = [each for each in there if each.version_id == version.id]
-        found = [each for each in there if storage_class in {None, each.storage_class}]
+        found = [
+            each
+            for each in there
+            if storage_class in {None, each.storage_class} and cluster in {None, each.cluster}
+        ]
         if len(found) == 1:
             return found[0]
         if not found:
             where = f" on {storage_class}" if storage_class else ""
+            where += f" of cluster {cluster}" if cluster else ""
             listed = ", ".join(_named(each) for each in there)
-            again = self._format_command(f"dataset cache {reference.spelled}")
+            at = f" --cluster {cluster}" if cluster else ""
+            again = self._format_command(f"dataset cache {reference.spelled}{at}")
             hint = f"It is cached as {listed}." if listed else f"`{again}` caches it."
             raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
-        example = f"{found[0].reference} --class {found[0].storage_class}"
+        first, is_alone = found[0], len({each.cluster for each in found}) == 1
+        example = f"{first.reference} --class {first.storage_class}"
+        example += "" if is_alone else f" --cluster {first.cluster}"
+        what = "the version and the class" if is_alone else "the version, the class and the cluster"
         raise UsageError(
             f"{reference.spelled} has several caches: {', '.join(_named(each) for each in found)}.",
-            f"Name the version and the class, for example {example}.",
+            f"Name {what}, for example {example}.",
         )
 
     def get(self, session: Session, caller: Caller, cache_id: str) -> Cache:
@@ -276,7 +290,7 @@ def keep_seconds(settings: Settings, dataset: Dataset, team: str) -> int | None:
 
 
 def _named(cache: Cache) -> str:
-    return f"{cache.reference} on {cache.storage_class}"
+    return f"{cache.reference} on {cache.place}"
 
 
 def _actor(caller: Caller) -> Actor:

@@ -56,7 +56,14 @@ def test_runs_read_nothing_out_of_bounds(filling: Filling) -> None:
     filling.pass_time(minutes=2)
     revoke(filling)
     user = User(
-        ("run", "run-1"), "run lane", "team-b", "default", "team-b", "default", (), filling.policy
+        ("run", "run-1"),
+        "run lane",
+        "team-b",
+        "default",
+        "team-b",
+        ("default",),
+        (),
+        filling.policy,
     )
     wanted, now = [Reference("chest-xray", "v3")], filling.clock.now()
     with pytest.raises(NotAllowedError, match="may not read"):

@@ -36,7 +36,7 @@ USER = User(
     team="team-b",
     cluster="default",
     namespace="team-b",
-    home="default",
+    caching=("default",),
     reach=("default",),
     settings=SETTINGS,
 )

@@ -174,7 +174,7 @@ def take(importing: Importing) -> using.Taken:
         "team-a",
         "default",
         "team-a",
-        "default",
+        ("default",),
         (),
         importing.policy,
     )
