@@ -162,7 +162,8 @@ class World:
     def _arrange(self, setup: Setup) -> None:
         """Puts into the world what a story finds there."""
         if self.bucket is not None:
-            self.bucket.prepare(self.cluster)
+            for cluster in self.clusters.values():
+                self.bucket.prepare(cluster)
         if self.azure is not None and setup.azure is not None:
             setup.azure(self.cluster, self.azure.estate)
         setup.arrange(self.cluster, self.slack)

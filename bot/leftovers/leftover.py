@@ -93,7 +93,8 @@ def of_caches(found: Iterable[Cache], datasets: Datasets, now: datetime) -> Iter
         price = storage_class.monthly_price(each.capacity_bytes) if storage_class else None
         button = evict_button(each, f"Evict {each.reference}")
         amount, said = capacity(each.capacity_bytes), f"unused for {format_duration(unused)}"
-        yield Leftover("Cache", each.reference, amount, said, price, button)
+        of = f" of cluster {each.named_cluster}" if each.named_cluster else ""
+        yield Leftover("Cache", f"{each.reference}{of}", amount, said, price, button)
 
 
 def of_idle(found: Iterable[Idle], prices: Prices, now: datetime) -> Iterator[Leftover]:

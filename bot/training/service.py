@@ -26,8 +26,9 @@ from bot.training import finding
 from bot.training.external.listing import ExternalWorkload, ExternalWorkloads
 from bot.training.external.stopping import stop_external
 from bot.training.flows.naming import is_waiting
-from bot.training.placing.choosing import Choosing, Option, TemplatesAsked, cost_of, naming
+from bot.training.placing.choosing import Choosing, Option, TemplatesAsked, cost_of
 from bot.training.placing.fitting import SpecFitting
+from bot.training.placing.holding import Holding, cached_first
 from bot.training.placing.limits import (
     CostlyRun,
     CostlyRunError,
@@ -41,12 +42,10 @@ from bot.training.runs.listing import Listing, listing
 from bot.training.runs.stopping import stop
 from bot.training.spec import RunSpec
 from bot.training.submission.building import Submission, warnings
-from bot.training.submission.data import Reader, use_volumes, with_data
 from bot.training.submission.new_run import (
     AskedRun,
     Present,
     Submitted,
-    UncachedRunError,
     audited,
     insert_run,
     present,
@@ -56,7 +55,7 @@ from bot.training.submission.new_run import (
 )
 from bot.training.submission.origins import is_owed, meant, started_on, with_claim
 from bot.training.submission.outlook import Outlook, start_of
-from bot.training.tables import KIND, Removal, Run, RunPhase, reference
+from bot.training.tables import KIND, Removal, Run, RunPhase
 from bot.training.wording import ENDED
 
 
@@ -294,7 +293,8 @@ class TrainingService:
             return write()
         with savepoint(session):
             # It has to be possible otherwise; the error takes back what is written here.
-            data = write().spec.data
+            with cached_first():
+                data = write().spec.data
             wanted = [asked_again(spec, data) for spec in asked]
             places = [dataclasses.replace(each, spec=spec).candidate
                       for each, spec in zip(options, wanted, strict=True)]  # fmt: skip
@@ -312,13 +312,8 @@ class TrainingService:
         owner: str,
     ) -> Submitted:
         """Writes the rows of a new run; `asked` are its specs as they were requested."""
-        known = reference(new.name, new.number)
-        options = tuple(
-            self._held(session, each, Reader(new.run_id, known, new.team, each.team,
-                                             AskedRun(new.name, each.team.cluster, spec),
-                                             each.engine), options, now)
-            for each, spec in zip(options, asked, strict=True)
-        )  # fmt: skip
+        holding = Holding(self._settings(), self._format_command)
+        options = holding.held(session, new, options, asked, now)
         spec, team = options[0].spec, options[0].team
         places = tuple(each.candidate for each in options if each.name)
         run = dataclasses.replace(new, spec=spec, warnings=_warnings(options), on=places)
@@ -333,27 +328,6 @@ class TrainingService:
             show_card(session, subject, caller.channel, now, live=True, owner=owner)
         wake(session, KIND, run.run_id, cluster_lane(team.cluster), now)
         return run
-
-    def _held(
-        self,
-        session: Session,
-        option: Option,
-        reader: Reader,
-        options: Sequence[Option],
-        now: datetime,
-    ) -> Option:
-        """The place with the caches that the run reads there, which are held, as its PVCs are."""
-        words = self._format_command
-        with naming(option, options):
-            try:
-                spec = with_data(session, option.spec, reader, self._settings(), words, now)
-            except UncachedRunError as lacking:
-                if option.template is None:
-                    raise
-                # The offer to cache it keeps one cluster only.
-                raise ConflictError(lacking.message, lacking.hint) from None
-        use_volumes(session, spec, reader)
-        return dataclasses.replace(option, spec=spec)
 
     def _refuse_taken(self, name: str, team_name: str, team: Team, there: Present) -> None:
         """ConflictError if the name is in use; LimitError if the team has too many runs."""

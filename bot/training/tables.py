@@ -332,8 +332,8 @@ class RunWatch(SQLModel, table=True):
 class RunOffer(SQLModel, table=True):
     """A run that is submitted together with the caches of its data, once confirmed.
 
-    `spec` is what was asked for, `plans` are the caches as they were shown; both are empty once
-    it was taken, and `run_id` is what became of it.
+    `spec` is what was asked for, `places` are those of its compute templates, `plans` are the
+    caches as they were shown; all are empty once it was taken, and `run_id` is what became of it.
     """
 
     __tablename__: ClassVar[Any] = "run_offers"
@@ -346,6 +346,9 @@ class RunOffer(SQLModel, table=True):
     name: str
     spec: dict[str, Any] = Field(sa_type=JSON)
     plans: list[str] = Field(sa_type=JSON)
+    places: list[dict[str, Any]] = Field(
+        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
     asked_at: datetime = Field(sa_type=Moment, index=True)
     run_id: str | None = None
 

@@ -106,6 +106,12 @@ SETS: Mapping[str, dict[str, Any]] = {
     "further-cluster-by-identity": with_minimal(
         _LAB, {"cluster": "lab", "rightsOnly": True, "subjects": SUBJECTS}
     ),
+    "datasets-in-further-cluster": with_minimal(
+        _DATASETS,
+        _LAB,
+        config(datasets={"clusters": {"lab": {"namespace": "caches", "classes": {"nfs": {}}}}}),
+        {"cluster": "lab", "rightsOnly": True},
+    ),
     "extra": with_minimal(
         {
             "image": {"repository": "ghcr.io/acme/qm", "digest": f"sha256:{'0' * 64}"},

@@ -78,6 +78,16 @@ def test_whoever_means_it_is_not_asked(client: CommandClient) -> None:
     assert [each.team for each in caches(client)] == ["team-b"]
 
 
+def test_only_clusters_of_the_team_are_taken(client: CommandClient) -> None:
+    assert client.says(ALICE, TEAM_A, f"{ASK} --cluster east").splitlines() == [
+        "team-a has no cluster east.",
+        "It has: default.",
+    ]
+    assert client.says(ALICE, TEAM_A, f"{ASK} --cluster default --yes").splitlines()[0] == BEGUN
+    touched = client.says(ALICE, TEAM_A, "/dataset touch chest-xray@v3 --cluster default")
+    assert touched.startswith("`chest-xray@v3` stays on standard.")
+
+
 def test_a_delivery_that_comes_twice_counts_once(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one")
     assert client.says(ALICE, TEAM_A, f"{ASK} --yes", delivery="one") == (

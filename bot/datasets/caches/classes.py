@@ -56,6 +56,11 @@ class Classes:
             )
         return datasets
 
+    def named(self, cluster: str) -> str:
+        """How messages name a cluster; empty if all caches are in one, or there are none."""
+        datasets = self._settings().datasets
+        return datasets.named(cluster) if datasets is not None else ""
+
     def cluster(self, plan: CachePlan) -> str:
         """The cluster in which a plan creates its cache."""
         return plan.cluster or self.everywhere().cluster

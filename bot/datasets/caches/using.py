@@ -168,7 +168,8 @@ def _found(
     caches = caching.of_version(session, version.id, user.cluster)
     usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
     if usable is None and caches:
-        again = format_command(f"dataset cache {version.reference}")
+        option = f" --cluster {caches[0].named_cluster}" if caches[0].named_cluster else ""
+        again = format_command(f"dataset cache {version.reference}{option}")
         raise ConflictError(
             f"{version.reference} is being evicted from {caches[0].place}.",
             f"When its card shows Evicted, `{again}` caches it again.",

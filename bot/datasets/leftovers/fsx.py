@@ -54,6 +54,8 @@ class FsxOrphans:
         configured = {each.file_system for each in linked}
         volumes = _named(cluster.list(VOLUMES))
         made = self._database.read(_made_for_caches)
+        # A tag does not tell in which of several clusters the PersistentVolume is.
+        ours = "" if datasets.clusters else cluster.installation
         others = {name for name, each in made.items() if each.cluster != cluster.name}
         return [
             _orphan(each, cluster.name, why, datasets, storage_class, now)
@@ -62,7 +64,7 @@ class FsxOrphans:
             and each.lifecycle != _LEAVING
             and now - (each.made_at or now) > _YOUNG
             and each.tags.get(_MADE_FOR) not in others
-            for why, storage_class in _why(each, volumes.get(each.id, []), made, cluster)
+            for why, storage_class in _why(each, volumes.get(each.id, []), made, ours)
         ]
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
@@ -90,9 +92,12 @@ def _why(
     system: FileSystem,
     named_by: Sequence[PersistentVolume],
     made: Mapping[str, Cache],
-    cluster: Cluster,
+    installation: str,
 ) -> Iterator[tuple[str, str]]:
-    """Why a file system counts as left over, and its storage class; one pair or none."""
+    """Why a file system counts as left over, and its storage class; one pair or none.
+
+    With an `installation`, its tag is enough.
+    """
     if named_by:
         released = named_by[0]
         if all(map(_is_over, named_by)):
@@ -106,7 +111,7 @@ def _why(
             f"It was created for the cache of {cache.reference}; its PersistentVolume was deleted."
         )
         yield said, cache.storage_class
-    elif system.tags.get(labels.INSTALLATION) == cluster.installation:
+    elif installation and system.tags.get(labels.INSTALLATION) == installation:
         yield f"It has the tag {labels.INSTALLATION}, and no PersistentVolume refers to it.", ""
 
 

@@ -7,7 +7,7 @@ from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import FormatCommand, Markup, code, join, plain
-from bot.training.offers.service import Accepted, Offered
+from bot.training.offers.service import Accepted, Offered, cache_command
 from bot.training.runs.replies import receipt
 from bot.training.tables import Run
 
@@ -16,14 +16,19 @@ CONFIRM = "train.cache"
 
 def offered(offer: Offered, format_command: FormatCommand) -> Reply:
     """The cost of caching the data of a run, with the button that confirms both."""
-    names = [each.estimate.version.reference for each in offer.caches]
+    names = list(dict.fromkeys(each.estimate.version.reference for each in offer.caches))
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
-    by_hand = [code(format_command(_command(each))) for each in offer.caches]
+    by_hand = [
+        code(format_command(cache_command(each.estimate.version.reference, each.estimate.cluster)))
+        for each in offer.caches
+    ]
+    clusters = dict.fromkeys(each.estimate.cluster for each in offer.caches)
+    on = f" on cluster {' and '.join(clusters)}" if any(clusters) else ""
     card = Card(
         title=f"Cache {listed} and run {offer.run}?",
         lines=(
-            plain(f"{listed} {are} not cached. The run would wait for the copy automatically."),
+            plain(f"{listed} {are} not cached{on}. The run would wait for the copy automatically."),
             join(f"To use other options, such as a layout, cache {them} first: ",
                  *_between(by_hand), "."),
             plain("Nothing has been done yet. This is what it takes:"),
@@ -53,13 +58,6 @@ def _cached(found: CacheFound) -> Markup:
                      " Its card in this channel follows it.")  # fmt: skip
     how = "is already cached" if cache.phase == CachePhase.READY else "is already being cached"
     return plain(f"{cache.reference} {how} on {cache.place}.")
-
-
-def _command(offer: CacheOffer) -> str:
-    """The command that caches the same by itself."""
-    named = offer.estimate.cluster
-    option = f" --cluster {named}" if named else ""
-    return f"dataset cache {offer.estimate.version.reference}{option}"
 
 
 def _facts(caches: Sequence[CacheOffer]) -> list[tuple[str, Markup]]:

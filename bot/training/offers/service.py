@@ -20,6 +20,7 @@ from bot.training.service import TrainingService
 from bot.training.spec import RunSpec, to_row
 from bot.training.submission.new_run import AskedRun, Submitted, UncachedRunError
 from bot.training.tables import Run, RunOffer
+from bot.training.templates.candidates import Candidate, to_rows
 
 _LIFE = timedelta(hours=24)
 
@@ -66,6 +67,7 @@ class OfferService:
             name=lacking.asked.name,
             spec=to_row(lacking.asked.spec),
             plans=[written(each.plan) for each in plans],
+            places=to_rows(lacking.asked.places),
             asked_at=now,
         )
         session.add(row)
@@ -97,9 +99,10 @@ class OfferService:
             return session.get_one(Run, offer.run_id)
         spec = msgspec.convert(offer.spec, RunSpec)
         made = [self._cached(session, caller, read(each), now) for each in offer.plans]
-        asked = AskedRun(offer.name, offer.cluster, spec)
+        places = tuple(msgspec.convert(each, Candidate) for each in offer.places)
+        asked = AskedRun(offer.name, offer.cluster, spec, places)
         run = self._training.begin(session, caller, asked, now)
-        offer.run_id, offer.spec, offer.plans = run.run_id, {}, []
+        offer.run_id, offer.spec, offer.plans, offer.places = run.run_id, {}, [], []
         session.add(offer)
         return Accepted(run, tuple(made))
 
@@ -119,25 +122,33 @@ class OfferService:
     ) -> list[CacheOffer]:
         """The cost of each cache, counting the ones before it against the free space."""
         found: list[CacheOffer] = []
-        cluster = lacking.asked.cluster
-        for version in lacking.versions:
+        for each in lacking.missing:
+            version, cluster = each.version, each.cluster
             reference = Reference(version.dataset, version.name)
             request = CacheRequest(reference, cluster=cluster)
+            on = self._caches.classes.named(cluster)
             try:
                 offer = self._caches.ask(
-                    session, caller, request, now, [each.plan for each in found]
+                    session, caller, request, now, [other.plan for other in found]
                 )
                 if isinstance(offer, CacheOffer):
                     chosen = offer.plan.storage_class
-                    self._caches.classes.refuse_unshareable(chosen, lacking.namespace, cluster)
+                    self._caches.classes.refuse_unshareable(chosen, each.namespace, cluster)
                     found.append(offer)
             except UserError as error:
-                again = self._format_command(f"dataset cache {version.reference}")
+                again = self._format_command(cache_command(version.reference, on))
                 hint = f"`{again}` caches it, with other options if needed. {error.hint}"
                 raise ConflictError(
-                    f"{version.reference} is not cached. {error.message}", hint.strip()
+                    f"{version.reference} is not cached{on and f' on cluster {on}'}."
+                    f" {error.message}",
+                    hint.strip(),
                 ) from None
         return found
+
+
+def cache_command(reference: str, cluster: str) -> str:
+    """The command that caches a version; without a cluster if all caches are in one."""
+    return f"dataset cache {reference}{f' --cluster {cluster}' if cluster else ''}"
 
 
 def forget(session: Session, now: datetime) -> None:

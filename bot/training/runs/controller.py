@@ -50,12 +50,12 @@ from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
 from bot.training.series.service import read_metrics
 from bot.training.session_time import is_session, next_moment
 from bot.training.state import State, obstacle_of
-from bot.training.submission.data import standing_of
+from bot.training.submission.data import next_standing_of, standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
 from bot.training.templates.candidates import following, moves_at
 from bot.training.templates.leftovers import clear_leftovers
 from bot.training.templates.moving import Leave, Move, is_due
-from bot.training.templates.wording import unreachable_words
+from bot.training.templates.wording import uncached_words, unreachable_words
 
 _QUIET = timedelta(seconds=20)
 _REFUSED_FOR = timedelta(minutes=1)
@@ -103,6 +103,7 @@ class _RunRows:
     interval: timedelta
     data: DataReadiness
     gate: State | None
+    next_data: DataReadiness
 
 
 class RunController(RowController[_RunRows]):
@@ -141,7 +142,7 @@ class RunController(RowController[_RunRows]):
         engine = self._engines(run.cluster)
         yield_to_foreground = self._context.database.gate.yield_to_foreground
         seen = observe(cluster, engine.runs, run, now)
-        seen = replace(seen, data=row.data, gate=row.gate, no_way_on=self._no_way_on(run, now))
+        seen = replace(seen, data=row.data, gate=row.gate, no_way_on=self._no_way_on(row, now))
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(run, seen, now)
         if isinstance(decision, Wait):
@@ -158,19 +159,23 @@ class RunController(RowController[_RunRows]):
         if run is None:
             return None
         data, gate = standing_of(session, run), gate_of(session, run, self._context.format_command)
-        return _RunRows(run, tails.kept(session, row_id), self._pace.interval(session), data, gate)
+        kept, interval = tails.kept(session, row_id), self._pace.interval(session)
+        return _RunRows(run, kept, interval, data, gate, next_standing_of(session, run))
 
     def _cluster(self, run: Run) -> Cluster:
         return self._context.cluster(run.cluster, "its runs have ended")
 
-    def _no_way_on(self, run: Run, now: datetime) -> str:
+    def _no_way_on(self, row: _RunRows, now: datetime) -> str:
         """Why a run whose time is up cannot move on; empty if it can, or if it is not due."""
+        run = row.run
         next_one = following(run) if run.candidates and is_due(run, now) else None
         if next_one is None:
             return ""
         there = self._context.clusters.get(next_one.cluster)
         is_reached = there is not None and not there.trouble and _responds(there, run)
-        return "" if is_reached else unreachable_words(next_one)
+        return (
+            uncached_words(next_one, row.next_data) if is_reached else unreachable_words(next_one)
+        )
 
     def _findings(
         self,

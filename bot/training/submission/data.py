@@ -21,9 +21,10 @@ from bot.training.kinds.kind import Site
 from bot.training.queueing import team_for
 from bot.training.spec import Data, RunSpec, asked_spec
 from bot.training.state import State
-from bot.training.submission.new_run import AskedRun, UncachedRunError
+from bot.training.submission.new_run import AskedRun, MissingCache, UncachedRunError
 from bot.training.submission.volume_topology import refuse_unreachable
 from bot.training.tables import KIND, Run, RunPhase
+from bot.training.templates.candidates import following
 from bot.volumes.changes import holds
 from bot.volumes.records import ClaimPlace, refuse_stale
 
@@ -63,7 +64,7 @@ def with_data(
         found = using.take(session, wanted, _user(reader, settings), format_command, now)
     except NotCachedError as error:
         asked = _pinned(reader.asked, error.wanted)
-        raise UncachedRunError(error, asked, reader.team.namespace) from None
+        raise UncachedRunError(error, asked, _missing(error, reader.team)) from None
     for each, taken in zip(spec.data, found, strict=True):
         _refuse_other(each, taken.digest)
     data = tuple(_resolved(*pair) for pair in zip(spec.data, found, strict=True))
@@ -108,6 +109,16 @@ def standing_of(session: Session, run: Run) -> DataReadiness:
     return failed or DataReadiness(waits=" ".join(each.waits for each in found if each.waits))
 
 
+def next_standing_of(session: Session, run: Run) -> DataReadiness:
+    """The readiness of the data of a run in the place to which it moves on."""
+    next_one = following(run) if run.candidates and run.is_live else None
+    if next_one is None or not next_one.spec.data:
+        return THERE
+    found = [using.readiness(session, each.cache, each.claim) for each in next_one.spec.data]
+    failed = next((each for each in found if each.failed), None)
+    return failed or DataReadiness(waits=" ".join(each.waits for each in found if each.waits))
+
+
 def lacking(data: DataReadiness) -> State | None:
     """The state of a run whose data is not ready, None when all of it is."""
     if data.failed:
@@ -143,6 +154,10 @@ def _pinned(asked: AskedRun, versions: Sequence[Version]) -> AskedRun:
         _refuse_other(each, digest)
         data.append(replace(each, reference=version.reference, digest=digest))
     return dataclasses.replace(asked, spec=replace(asked.spec, data=tuple(data)))
+
+
+def _missing(error: NotCachedError, team: Team) -> tuple[MissingCache, ...]:
+    return tuple(MissingCache(each, team.cluster, team.namespace) for each in error.versions)
 
 
 def _user(reader: Reader, settings: Settings) -> User:

@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 
 from bot.config import Admission, Team
 from bot.database.prepared import Prepared
-from bot.datasets.caches.using import NotCachedError
+from bot.datasets.tables import Version
 from bot.durations import format_duration
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.masking import mask
@@ -72,18 +72,28 @@ class AskedRun:
     at_once: int | None = None
 
 
+@dataclass(frozen=True)
+class MissingCache:
+    """A version that a run reads in this cluster, where its pods are in `namespace`."""
+
+    version: Version
+    cluster: str
+    namespace: str
+
+
 class UncachedRunError(ConflictError):
-    """A run that could be submitted if its data was cached: `versions` are not cached.
+    """A run that could be submitted if its data was cached: `missing` is what is not.
 
     The data of `asked` is resolved, so that it stays the same however long the confirmation
-    takes. Its pods are in `namespace`.
+    takes.
     """
 
-    def __init__(self, cause: NotCachedError, asked: AskedRun, namespace: str) -> None:
+    def __init__(
+        self, cause: ConflictError, asked: AskedRun, missing: tuple[MissingCache, ...]
+    ) -> None:
         super().__init__(cause.message, cause.hint)
-        self.versions = cause.versions
         self.asked = asked
-        self.namespace = namespace
+        self.missing = missing
 
 
 class NameTakenError(ConflictError):

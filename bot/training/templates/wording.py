@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bot.datasets.caches.using import DataReadiness
 from bot.durations import format_duration
 from bot.slack.markup import Markup, join, plain, when
 from bot.training.tables import NOT_ADMITTED, Run, RunPhase
@@ -56,7 +57,7 @@ def _in_queue(run: Run, here: Candidate, next_one: Candidate | None) -> Iterator
         yield plain(f"{there}. It was admitted there once, so it does not move on.")
     elif next_one is None:
         yield plain(f"{there}. {_LAST}" if len(run.candidates) > 1 else f"{there}.")
-    elif run.trouble or run.obstacle == unreachable_words(next_one):
+    elif run.trouble or run.obstacle.startswith(_no_way(next_one)):
         yield plain(f"{there}.")
     elif at is None:
         yield plain(f"{there}, for {format_duration(here.after)}; then it moves on to"
@@ -81,6 +82,26 @@ def moved_words(before: Candidate, now: Candidate, waited: str, *, is_last: bool
 def unreachable_words(next_one: Candidate) -> str:
     """Why a run whose time is up keeps its place: the next cluster does not respond."""
     return (
-        f"It cannot move on to {next_one.template}, because cluster {next_one.cluster} does not"
-        " respond. It keeps its place in this queue and moves on when that cluster responds."
+        f"{_no_way(next_one)}, because cluster {next_one.cluster} does not respond. It keeps its"
+        " place in this queue and moves on when that cluster responds."
     )
+
+
+def uncached_words(next_one: Candidate, data: DataReadiness) -> str:
+    """Why a run whose time is up keeps its place: its data is not ready there; empty if it is."""
+    there = f"on cluster {next_one.cluster}"
+    if data.failed:
+        return (
+            f"{_no_way(next_one)}, because its data is not cached {there}. {data.failed} It keeps"
+            " its place in this queue. To use that place, cache the data there and submit it again."
+        )
+    if data.waits:
+        return (
+            f"{_no_way(next_one)} yet. {data.waits} It keeps its place in this queue and moves on"
+            f" when its data is cached {there}."
+        )
+    return ""
+
+
+def _no_way(next_one: Candidate) -> str:
+    return f"It cannot move on to {next_one.template}"

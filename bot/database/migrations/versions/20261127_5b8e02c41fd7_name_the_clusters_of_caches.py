@@ -13,7 +13,13 @@ def upgrade() -> None:
     with op.batch_alter_table('dataset_caches', schema=None) as batch_op:
         batch_op.add_column(sa.Column('named_cluster', sa.String(), server_default='', nullable=False))
 
+    with op.batch_alter_table('run_offers', schema=None) as batch_op:
+        batch_op.add_column(sa.Column('places', sa.JSON(), server_default='[]', nullable=False))
+
 
 def downgrade() -> None:
+    with op.batch_alter_table('run_offers', schema=None) as batch_op:
+        batch_op.drop_column('places')
+
     with op.batch_alter_table('dataset_caches', schema=None) as batch_op:
         batch_op.drop_column('named_cluster')

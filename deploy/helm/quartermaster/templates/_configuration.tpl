@@ -36,10 +36,21 @@
 {{- $found | uniq | sortAlpha | toYaml -}}
 {{- end }}
 
-{{/* The namespace of datasets, if they are in this cluster. */}}
+{{/* The namespace of datasets, if they are surveyed or cached in this cluster. */}}
 {{- define "quartermaster.datasets" -}}
 {{- with .Values.config.datasets -}}
-{{- if eq (default "default" .cluster) $.Values.cluster -}}{{- .namespace -}}{{- end -}}
+{{- $further := default dict .clusters -}}
+{{- if eq (default "default" .cluster) $.Values.cluster -}}{{- .namespace -}}
+{{- else if hasKey $further $.Values.cluster -}}
+{{- default .namespace (get $further $.Values.cluster).namespace -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Non-empty if teams push from PVCs in this cluster: only in the first cluster of datasets. */}}
+{{- define "quartermaster.pushes" -}}
+{{- with .Values.config.datasets -}}
+{{- if eq (default "default" .cluster) $.Values.cluster -}}true{{- end -}}
 {{- end -}}
 {{- end }}
 

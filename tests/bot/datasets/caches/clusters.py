@@ -17,6 +17,7 @@ from bot.datasets.leftovers.controller import OrphanController
 from bot.datasets.usage.service import UsageService
 from bot.quotas.engines.opening import unwatched_with, watched_with
 from bot.reconcile import due
+from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.training.kinds import WORKLOADS
 from playground.cluster.cluster import Cluster as World
@@ -73,7 +74,7 @@ class TwoCaching(Filling):
         self.clusters["east"] = self.east
         super().restart()
         sweeps, orphans = SweepController(self.context), OrphanController(self.context)
-        every = [self.controller, self.keeper, sweeps, orphans]
+        every: list[Controller] = [self.controller, self.keeper, sweeps, orphans]
         self.loop = Loop(self.database, self.clock, every)
 
     @override

@@ -144,6 +144,17 @@ def test_volume_of_a_cache_is_known_by_name(left: Left) -> None:
     assert orphan.why.startswith("It was created for the cache of chest-xray@v3;")
 
 
+def test_volume_of_another_clusters_cache_is_not(left: Left) -> None:
+    left.arm.estate.add_volume(left.arm.premium, "trident-pvc-9", 100 * GIB)
+
+    def work(session: Session) -> None:
+        version = add_version(session, add_dataset(session))
+        add_cache(session, version, cluster="east").volume_name = "pvc-9"
+
+    left.database.transaction(work)
+    assert left.found() == []
+
+
 def test_what_is_being_deleted_is_not_told(left: Left) -> None:
     lost = left.made("lost")
     left.forget("lost", lost)

@@ -144,6 +144,25 @@ def test_what_is_configured_is_needed(left: Linked) -> None:
     assert left.names() == []
 
 
+def test_caches_of_other_clusters_need_theirs(left: Linked) -> None:
+    cache_id = left.cache(cluster="east")
+
+    def name(session: Session) -> None:
+        session.get_one(Cache, cache_id).volume_name = "pvc-in-east"
+
+    left.do(name)
+    ours = {labels.INSTALLATION: INSTALLATION}
+    left.region.estate.add(SYSTEM, tags={"CSIVolumeName": "pvc-in-east"} | ours)
+    assert left.names() == []
+
+
+def test_a_tag_is_not_enough_with_clusters(left: Linked) -> None:
+    left.region.estate.add(SYSTEM, tags={labels.INSTALLATION: INSTALLATION})
+    service = left.region.service().model_dump()
+    left.policy = settings(fsx=service, clusters={"east": {"classes": {"standard": {}}}})
+    assert left.names() == []
+
+
 def test_file_systems_of_others_are_not(left: Linked) -> None:
     left.region.estate.add(SYSTEM, tags={"CSIVolumeName": "pvc-of-another-cluster"})
     assert left.names() == []
