@@ -59,10 +59,8 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings
     """
     yield _rights(datasets, cluster)
     yield _namespace(settings, datasets, cluster)
-    is_first = settings.datasets is None or settings.datasets.cluster == cluster.name
-    if is_first:
-        yield _pushing(settings, datasets, cluster)
-    if is_first and cluster.served(SNAPSHOTS.group):
+    yield _pushing(settings, datasets, cluster)
+    if cluster.served(SNAPSHOTS.group):
         yield _pushing_snapshots(datasets, cluster)
     if datasets.classes:
         yield _sharing(settings, datasets, cluster)
@@ -72,7 +70,7 @@ def checks(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findings
     for name, store in settings.stores.items():
         if store.places or store.shared or name == datasets.state_store:
             yield _keys(name, store, datasets, cluster)
-    if is_first:
+    if settings.datasets is None or settings.datasets.cluster == cluster.name:
         yield _state(settings, datasets)
 
 

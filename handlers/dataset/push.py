@@ -10,7 +10,7 @@ from bot.datasets.pushes.plan import PushRequest, read
 from bot.datasets.pushes.replies import CONFIRM, begun, dropped, expected, granted, offered
 from bot.people.access import Right
 from bot.slack.card import Reply
-from bot.slack.grammar.declarations import TEAM, Part
+from bot.slack.grammar.declarations import CLUSTER, TEAM, Part
 from bot.slack.grammar.parameters import matched
 from bot.slack.grammar.slack_parameters import MessageLink, SharedMessage
 from bot.slack.markup import plain
@@ -67,6 +67,7 @@ class PushArguments:
     store: str | None = None
     is_overwriting: bool = False
     is_meant: bool = False
+    cluster: str | None = None
 
 
 @dataset.verb(
@@ -82,6 +83,7 @@ class PushArguments:
         'push prep:/chest s3://lake/chest-xray/ --as chest-xray --name v4 --note "new labels"',
     ),
     team=TEAM,
+    cluster=CLUSTER,
 )
 @dataset.argument("source", ClaimFolder(), help="PVC or snapshot, and the folder to copy")
 @dataset.argument("target", TargetUrl(), help="Bucket and folder to copy to")
@@ -103,7 +105,8 @@ def push(ctx: Context, asked: PushArguments) -> Reply:
         version=asked.version,
         note=asked.note,
         is_overwriting=asked.is_overwriting,
-        team=ctx.team()[0],
+        team=ctx.team(asked.cluster)[0],
+        cluster=asked.cluster or "",
     )
     if asked.is_meant:
         return begun(ctx.datasets.pushes.begin(ctx.session, ctx.caller, request, ctx.now))

@@ -41,11 +41,9 @@ BOUND: dict[str, set[Bound]] = {
     # Its only team is another one.
     "further-cluster": {("", "-kai"), ("b", "-team"), ("team-a", "-team")},
     "further-cluster-by-identity": {("", "-kai"), ("b", "-team"), ("team-a", "-team")},
-    # Pushes are for the first cluster of datasets.
     "datasets-in-further-cluster": {
         *{("", "-kai"), ("b", "-team"), ("team-a", "-team")},
-        ("caches", "-datasets"),
-        ("", "-shares"),
+        *{("caches", "-datasets"), ("", "-shares"), ("", "-pushes")},
     },
 }
 _IN_PLACE = ("trident.netapp.io", "tridentactionsnapshotrestores")

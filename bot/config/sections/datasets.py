@@ -124,7 +124,7 @@ class Datasets(Section):
     """A namespace for nothing else: anyone who can create pods there can read the stores' keys."""
 
     cluster: Name = "default"
-    """The cluster of surveys, pushes and the caches in `classes`: a name from `clusters`."""
+    """The cluster of surveys and of the caches in `classes`: a name from `clusters`."""
 
     image: _Image
     """The bot's own image, which the pods there run."""

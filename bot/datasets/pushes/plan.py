@@ -10,7 +10,8 @@ class PushRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The input of `/dataset push`. It is also the value of a button, so its keys are short.
 
     The source is a folder of a PVC, or of a `snapshot`. `dataset` is the dataset that the target
-    should become, None if not given.
+    should become, None if not given. Without a `cluster`, it is the first one of the team's that
+    datasets are in.
     """
 
     claim: str = msgspec.field(name="c")
@@ -23,6 +24,7 @@ class PushRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     is_overwriting: bool = msgspec.field(name="o", default=False)
     team: str = msgspec.field(name="t", default="")
     snapshot: str = msgspec.field(name="k", default="")
+    cluster: str = msgspec.field(name="l", default="")
 
     @property
     def source(self) -> str:

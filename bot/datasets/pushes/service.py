@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 from bot import holds
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
-from bot.config import Settings
+from bot.config import Datasets, Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.bounds import StoreUse
@@ -70,17 +70,12 @@ class PushService:
 
     def ask(self, session: Session, caller: Caller, request: PushRequest) -> PushOffer:
         """What would be pushed; UserError if it cannot be."""
-        datasets, team = self._datasets.set_up(), caller.team or ""
+        team = caller.team or ""
         use = StoreUse(team, request.store or "", request.target, is_writing=True)
         store = self._datasets.store_of(use)
         self._refuse_pushed(session, request.target)
         at_target = self._at_target(session, team, store, request)
-        theirs = self._settings().teams[team]
-        if datasets.cluster not in theirs.reach:
-            raise ConflictError(
-                f"Datasets are in cluster {datasets.cluster}, where {team} has no PVCs.",
-                f"The PVCs of {team} are in: {', '.join(theirs.reach)}.",
-            )
+        theirs, datasets = self._settings().teams[team], self._here(team, request)
         cluster = self._clusters[datasets.cluster]
         look, name = (restorable, request.snapshot) if request.snapshot else (found, request.claim)
         volume = look(cluster, datasets, Owner(team, theirs.namespace), name)
@@ -93,10 +88,28 @@ class PushService:
         versions = len(finding.versions(session, at_target.id))
         return PushOffer(request, store, volume, at_target.name, versions=versions)
 
+    def _here(self, team: str, request: PushRequest) -> Datasets:
+        """The settings of the cluster that a push reads in; ConflictError if there is none."""
+        datasets, reach = self._datasets.set_up(), self._settings().teams[team].reach
+        there = datasets.everywhere
+        named = f"cluster {there[0]}" if len(there) == 1 else f"clusters {' and '.join(there)}"
+        if request.cluster and request.cluster not in there:
+            raise ConflictError(
+                f"Datasets are in {named}, not in cluster {request.cluster}.",
+                "Push from a PVC there.",
+            )
+        mine = next((each for each in there if each in reach), None)
+        if mine is None:
+            raise ConflictError(
+                f"Datasets are in {named}, where {team} has no PVCs.",
+                f"The PVCs of {team} are in: {', '.join(reach)}.",
+            )
+        return datasets.at(request.cluster or mine)
+
     def begin(self, session: Session, caller: Caller, request: PushRequest, now: datetime) -> Push:
         """Starts the push of a folder."""
         offer = self.ask(session, caller, request)
-        push = self._row(caller, offer, now)
+        push = self._row(caller, offer, self._here(caller.team or "", request), now)
         session.add(push)
         session.flush()
         if push.share_id:
@@ -128,7 +141,7 @@ class PushService:
         self._refuse_pushed(session, request.target)
         self._at_target(session, team, store, request)
         offer = PushOffer(request, store, NO_VOLUME, request.dataset or "")
-        push = self._row(caller, offer, now)
+        push = self._row(caller, offer, datasets, now)
         push.box = Location.of(datasets.state).below("uploads", push.id).url
         push.box_store = datasets.state_store
         push.share_id = push.claim_namespace = ""
@@ -276,8 +289,8 @@ class PushService:
                 f"Its card in <#{survey.channel}> shows the progress. Push when it has ended.",
             )
 
-    def _row(self, caller: Caller, offer: PushOffer, now: datetime) -> Push:
-        datasets, request, push_id = self._datasets.set_up(), offer.request, new_id()
+    def _row(self, caller: Caller, offer: PushOffer, datasets: Datasets, now: datetime) -> Push:
+        request, push_id = offer.request, new_id()
         team = caller.team or ""
         return Push(
             id=push_id,

@@ -47,13 +47,6 @@
 {{- end -}}
 {{- end }}
 
-{{/* Non-empty if teams push from PVCs in this cluster: only in the first cluster of datasets. */}}
-{{- define "quartermaster.pushes" -}}
-{{- with .Values.config.datasets -}}
-{{- if eq (default "default" .cluster) $.Values.cluster -}}true{{- end -}}
-{{- end -}}
-{{- end }}
-
 {{/* Non-empty if runs can have Ingresses. */}}
 {{- define "quartermaster.ingresses" -}}
 {{- $asked := toString .Values.rights.ingresses -}}

@@ -13,13 +13,16 @@ from bot.config import Settings
 from bot.database.database import Database, Session
 from bot.datasets.caches.evictions.controller import SweepController
 from bot.datasets.caches.lifecycle.service import KeepingService
+from bot.datasets.caches.shares.controller import ShareController
 from bot.datasets.leftovers.controller import OrphanController
+from bot.datasets.pushes.controller import PushController
 from bot.datasets.usage.service import UsageService
 from bot.quotas.engines.opening import unwatched_with, watched_with
 from bot.reconcile import due
 from bot.reconcile.controller import Controller
 from bot.reconcile.loop import Loop
 from bot.training.kinds import WORKLOADS
+from bot.training.records.makers import makers_of
 from playground.cluster.cluster import Cluster as World
 from playground.cluster.story import storage_class
 from tests.bot.cluster.conftest import PATIENT
@@ -75,6 +78,7 @@ class TwoCaching(Filling):
         super().restart()
         sweeps, orphans = SweepController(self.context), OrphanController(self.context)
         every: list[Controller] = [self.controller, self.keeper, sweeps, orphans]
+        every += [ShareController(self.context), PushController(self.context, makers_of)]
         self.loop = Loop(self.database, self.clock, every)
 
     @override

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session, select
 
+from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.database.database import Database
 from bot.datasets.caches import using
 from bot.datasets.caches.evictions.sweep import look_through
@@ -18,15 +19,17 @@ from bot.datasets.caches.using import User
 from bot.datasets.card import around, version_card
 from bot.datasets.finding import Reference
 from bot.datasets.leftovers.controller import look_for_orphans
-from bot.datasets.tables import Version
+from bot.datasets.pushes.plan import PushRequest
+from bot.datasets.pushes.service import PushService
+from bot.datasets.tables import Push, Version
 from bot.datasets.usage.card import usage_card
 from bot.errors import UserError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from playground.cluster.story import story_cluster
+from playground.cluster.story import claim, storage_class, story_cluster
 from tests.bot.datasets.caches.clusters import TwoCaching, policy
 from tests.bot.datasets.caches.filling import settings
-from tests.bot.ground import BOB, TEAM_B, Outside
+from tests.bot.ground import ALICE, BOB, TEAM_A, TEAM_B, Outside
 
 V3 = Reference("chest-xray", "v3")
 
@@ -242,6 +245,40 @@ def test_a_run_says_where_it_is_not_cached(two: TwoCaching) -> None:
         "Datasets are cached on clusters default and east, but this is for cluster lab.",
         "Add `--cluster default`.",
     )
+
+
+def push(two: TwoCaching, person: str = ALICE, channel: str = TEAM_A, cluster: str = "") -> Push:
+    kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
+    for kind in kinds:
+        two.east.view.store(kind).replace(two.east.list(kind))
+    pushes = PushService(two.settings, two.clusters, two.words)
+    asked = PushRequest("results", "/run-7", "s3://lake/run-7/", cluster=cluster)
+    by, now = two.caller(person, channel), two.clock.now()
+    return two.do(lambda session: pushes.begin(session, by, asked, now))
+
+
+def test_a_push_reads_in_its_cluster(two: TwoCaching) -> None:
+    nfs = storage_class("nfs", seconds=0) | {"provisioner": "nfs.csi.k8s.io"}
+    two.other.create("storageclasses", nfs)
+    body = claim("results")
+    body["spec"] |= {"accessModes": ["ReadWriteMany"], "storageClassName": "nfs"}
+    two.other.create("persistentvolumeclaims", body, "team-a")
+    two.look()
+    with pytest.raises(UserError) as caught:
+        push(two)
+    assert caught.value.message == "There is no PVC results in namespace team-a."
+    with pytest.raises(UserError) as caught:
+        push(two, cluster="lab")
+    said = f"{caught.value.message} {caught.value.hint}"
+    assert said == (
+        "Datasets are in clusters default and east, not in cluster lab. Push from a PVC there."
+    )
+    made = push(two, cluster="east")
+    assert (made.cluster, made.namespace) == ("east", "datasets-east")
+    two.pass_time(minutes=1)
+    assert two.places("jobs") == [("east", "datasets-east")]
+    (job,) = two.other.list("jobs", "datasets-east")
+    assert job["spec"]["template"]["spec"]["serviceAccountName"] == "fills"
 
 
 def test_one_being_evicted_elsewhere_is_no_obstacle(two: TwoCaching) -> None:
