@@ -166,11 +166,7 @@ def _classes(settings: Settings, datasets: Datasets, cluster: Cluster) -> Findin
     """Whether the storage classes for caches exist, and many nodes can mount their volumes."""
     found = {each.name: each for each in cluster.list(STORAGE_CLASSES)}
     told = settings.clusters[datasets.cluster].access_modes
-    key = (
-        datasets.classes_key(datasets.cluster)
-        if settings.datasets is None
-        else (settings.datasets.classes_key(datasets.cluster))
-    )
+    key = (settings.datasets or datasets).classes_key(datasets.cluster)
     for name, known in datasets.classes.items():
         about, kind = f"cache class {name}", found.get(name)
         if known.fsx is not None and datasets.fsx is not None:

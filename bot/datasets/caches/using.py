@@ -186,7 +186,7 @@ def _elsewhere(session: Session, version: Version, user: User) -> ConflictError:
     chosen = next(iter((*having, *mine)), None)
     on = "cluster" if len(user.caching) == 1 else "clusters"
     return ConflictError(
-        f"Datasets are cached on {on} {' and '.join(user.caching) or 'unknown'}, but this is for"
+        f"Datasets are cached on {on} {' and '.join(user.caching)}, but this is for"
         f" cluster {user.cluster}.",
         f"Add `--cluster {chosen}`." if chosen else _NO_WAY,
     )

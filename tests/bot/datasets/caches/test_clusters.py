@@ -17,6 +17,7 @@ from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.using import User
 from bot.datasets.card import around, version_card
+from bot.datasets.checking import checks
 from bot.datasets.finding import Reference
 from bot.datasets.leftovers.controller import look_for_orphans
 from bot.datasets.pushes.plan import PushRequest
@@ -24,6 +25,7 @@ from bot.datasets.pushes.service import PushService
 from bot.datasets.tables import Push, Version
 from bot.datasets.usage.card import usage_card
 from bot.errors import UserError
+from bot.findings import Finding
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from playground.cluster.story import claim, storage_class, story_cluster
@@ -279,6 +281,26 @@ def test_a_push_reads_in_its_cluster(two: TwoCaching) -> None:
     assert two.places("jobs") == [("east", "datasets-east")]
     (job,) = two.other.list("jobs", "datasets-east")
     assert job["spec"]["template"]["spec"]["serviceAccountName"] == "fills"
+
+
+def test_the_doctor_looks_into_each_cluster(two: TwoCaching) -> None:
+    datasets = two.policy.datasets
+    assert datasets is not None
+    two.other.delete("storageclasses", "fast")
+    two.other.delete("secrets", "lake-keys", "datasets-east")
+    found = list(checks(two.policy, datasets.at("east"), two.east))
+    assert [each.about for each in found if each.state == "ok"] == [
+        *("datasets rights", "datasets namespace", "datasets pushing", "datasets sharing"),
+        *("cache class standard", "store state"),
+    ]
+    missing = "the cluster has no storage class of that name"
+    remedy = "Create storage class fast, or remove it from datasets.clusters.east.classes."
+    gone = "Secret datasets-east/lake-keys does not exist"
+    create = "Create it with access-key-id and secret-access-key, or set stores.lake.secret."
+    assert [each for each in found if each.state != "ok"] == [
+        Finding("cache class fast", "failed", missing, remedy),
+        Finding("store lake", "failed", gone, create),
+    ]
 
 
 def test_one_being_evicted_elsewhere_is_no_obstacle(two: TwoCaching) -> None:
