@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = '5b8e02c41fd7'
-down_revision = '9d41c7e05ab3'
+down_revision = '5c0e7d31a2f4'
 branch_labels = None
 depends_on = None
 
