@@ -23,7 +23,7 @@ from bot.volumes.provisioning.decide import (
     RemovePool,
     decide,
 )
-from bot.volumes.provisioning.plan import account_of, allowed, hindrance
+from bot.volumes.provisioning.plan import hindrance, refuse_forbidden
 from bot.volumes.provisioning.record import PoolFindings, PoolRecorder
 from bot.volumes.provisioning.service import changing
 from bot.volumes.provisioning.tables import POOL_REQUEST, PoolPhase, PoolRequest, PoolVerb
@@ -154,8 +154,7 @@ class PoolRequestController(Reconciler[PoolRequest, PoolObserved, Decision]):
         if not self._context.database.read(lambda s: access.is_admin(s, row.person)):
             return f"<@{row.person}> is no longer a platform admin."
         try:
-            allowed(self._files.configured)
-            account_of(self._files.configured, f"{row.resource_group}/{row.account}")
+            refuse_forbidden(self._files.configured, row)
         except UserError as error:
             return error.message
         return ""

@@ -9,7 +9,7 @@ from bot.config import Anf, PoolCreation
 from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.volumes.levels import monthly_price
-from bot.volumes.provisioning.tables import PoolVerb
+from bot.volumes.provisioning.tables import PoolRequest, PoolVerb
 from bot.volumes.resources import AnfVolume, Pool, PoolPlace
 from bot.volumes.wording import capacity, volumes
 
@@ -93,8 +93,25 @@ def account_of(anf: Anf, named: str | None) -> str:
     return known
 
 
-def refuse_shape(settings: PoolCreation, asked: PoolOrder) -> None:
-    """Raises UsageError for what Azure would refuse of any pool, or the settings forbid."""
+def refuse_forbidden(anf: Anf, asked: PoolOrder | PoolRequest) -> None:
+    """Raises UserError for what the settings forbid, or Azure would refuse of any pool."""
+    settings, place = allowed(anf), asked.place
+    account_of(anf, f"{place.group}/{place.account}")
+    if asked.verb == PoolVerb.CREATE:
+        _refuse_shape(settings, asked)
+    elif not asked.is_own:
+        _refuse_others(settings, place.pool)
+
+
+def _refuse_others(settings: PoolCreation, pool: str) -> None:
+    if settings.deletes == "own":
+        raise ConflictError(
+            f"Pool {pool} was not created by Quartermaster. {NOTHING}",
+            "Delete it in Azure, or let a platform admin set anf.pool_creation.deletes: any.",
+        )
+
+
+def _refuse_shape(settings: PoolCreation, asked: PoolOrder | PoolRequest) -> None:
     if asked.size_bytes > settings.largest_tib * TIB:
         raise UsageError(
             f"Pools of at most {capacity(settings.largest_tib * TIB)} can be requested here.",
@@ -134,11 +151,8 @@ def plan_deletion(
             "`/anf pools` shows what exists.",
         )
     is_own = found.made_by == installation
-    if not is_own and allowed(anf).deletes == "own":
-        raise ConflictError(
-            f"Pool {found.name} was not created by Quartermaster. {NOTHING}",
-            "Delete it in Azure, or let a platform admin set anf.pool_creation.deletes: any.",
-        )
+    if not is_own:
+        _refuse_others(allowed(anf), found.name)
     why = hindrance(anf, found, inside)
     if why:
         raise ConflictError(f"{why} {NOTHING}", "Delete or move these first.")

@@ -23,7 +23,7 @@ from bot.volumes.provisioning.plan import (
     allowed,
     plan_creation,
     plan_deletion,
-    refuse_shape,
+    refuse_forbidden,
 )
 from bot.volumes.provisioning.record import finish
 from bot.volumes.provisioning.tables import (
@@ -65,10 +65,7 @@ class PoolService:
 
     def check(self, session: Session, caller: Caller, asked: PoolOrder) -> None:
         """Raises UserError for what can be refused without asking Azure."""
-        settings = allowed(self._files.configured)
-        account_of(self._files.configured, asked.account)
-        if asked.verb is PoolVerb.CREATE:
-            refuse_shape(settings, asked)
+        refuse_forbidden(self._files.configured, asked)
         live = session.exec(
             select(PoolRequest).where(
                 col(PoolRequest.place_key) == key_of(asked.place),

@@ -330,6 +330,20 @@ def test_settings_and_rights_of_today_count(pools: Provisioning) -> None:
     assert pools.asked() == []
 
 
+def test_what_settings_forbid_meanwhile_is_not_done(pools: Provisioning) -> None:
+    pools.set({"deletes": "any"})
+    foreign, large = pools.request(delete("ultra")), pools.request(create(tebibytes=50))
+    pools.set({"largest_tib": 10})
+    pools.decides(foreign)
+    pools.decides(large)
+    pools.pass_time(minutes=5)
+    said = f"Pool ultra was not created by Quartermaster. {NOTHING}"
+    assert pools.ended(foreign) == (PoolPhase.FAILED, said)
+    said = "Pools of at most 10 TiB can be requested here."
+    assert pools.ended(large) == (PoolPhase.FAILED, said)
+    assert pools.asked() == []
+
+
 def test_another_subscription_is_never_asked(pools: Provisioning) -> None:
     made(pools)
     row_id = pools.request(delete("premium-2"))
