@@ -169,7 +169,11 @@ def hindrance(anf: Anf, found: Pool, inside: Sequence[AnfVolume]) -> str:
         named = ", ".join(each.place.name for each in inside[:_NAMED])
         more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
         return f"Pool {found.name} has {volumes(len(inside))}: {named}{more}."
-    classes = [name for name, pools in anf.classes.items() if found.name in pools]
+    classes = [
+        name
+        for name, pools in anf.classes.items()
+        if found.name.lower() in {each.lower() for each in pools}
+    ]
     if classes:
         return f"anf.classes names pool {found.name} for class {' and '.join(classes)}."
     return ""

@@ -216,10 +216,11 @@ def test_pools_of_others_stay_unless_allowed(pools: Provisioning) -> None:
     pools.set({"deletes": "any"})
     told = pools.offer(delete("ultra"))
     assert "It was not created by Quartermaster: check that it is not reserved" in told
-    pools.set({"deletes": "any"}, classes={"fast": ["ultra"]})
-    assert refusal(pools, delete("ultra")) == (
-        f"anf.classes names pool ultra for class fast. {NOTHING}"
-    )
+    for named in ("ultra", "Ultra"):
+        pools.set({"deletes": "any"}, classes={"fast": [named]})
+        assert refusal(pools, delete("ultra")) == (
+            f"anf.classes names pool ultra for class fast. {NOTHING}"
+        )
 
 
 def test_another_pool_of_that_name_stays(pools: Provisioning) -> None:
