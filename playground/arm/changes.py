@@ -30,8 +30,7 @@ class Changes:
         rules.refuse_pool_shape(level, qos, custom)
         there = [e for e in self._estate.pools_of(account) if e.name.lower() == name.lower()]
         if there:
-            if there[0].busy:
-                raise busy(f"capacity pool {name}")
+            rules.refuse_busy_pool(there[0])
             if there[0].level != level:
                 raise bad("serviceLevel of a pool cannot be changed.")
             self._checked(there[0], {"size": asked.get("size")})()
@@ -47,8 +46,7 @@ class Changes:
 
     def delete_pool(self, pool: Pool) -> Operation:
         """Removes a pool that has no volumes."""
-        if pool.busy:
-            raise busy(f"capacity pool {pool.name}")
+        rules.refuse_busy_pool(pool)
         if any(self._estate.volumes_of(pool)):
             path = self._estate.pool_id(pool)
             words = f"Cannot delete resource while nested resources exist: '{path}' has volumes."
@@ -57,11 +55,11 @@ class Changes:
 
     def _begin_pool(self, pool: Pool, word: str, finish: Callable[[], None]) -> Operation:
         def done() -> None:
-            pool.busy = ""
+            pool.busy, pool.has_failed = "", False
             finish()
 
         def give_up() -> None:
-            pool.busy = "Failed" if word == "Creating" else ""
+            pool.busy, pool.has_failed = "", pool.has_failed or word == "Creating"
 
         pool.busy = word
         about = (word, self._estate.pool_id(pool))
@@ -69,8 +67,7 @@ class Changes:
 
     def patch_pool(self, pool: Pool, body: Json) -> Operation:
         """Sets its size, or its QoS, which becomes manual and never automatic again."""
-        if pool.busy:
-            raise busy(f"capacity pool {pool.name}")
+        rules.refuse_busy_pool(pool)
         return self._begin_pool(pool, "Updating", self._checked(pool, body.get("properties") or {}))
 
     def _checked(self, pool: Pool, asked: Json) -> Callable[[], None]:

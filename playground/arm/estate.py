@@ -27,7 +27,10 @@ class Account:
 
 @dataclass
 class Pool:
-    """A capacity pool; `custom_throughput` is of Flexible ones, `busy` what works on it."""
+    """A capacity pool; `custom_throughput` is of Flexible ones, `busy` what works on it.
+
+    `has_failed`: Azure gave up its creation.
+    """
 
     account: Account
     name: str
@@ -37,6 +40,7 @@ class Pool:
     custom_throughput: float | None = None
     encryption: str = "Single"
     busy: str = ""
+    has_failed: bool = False
     tags: dict[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 

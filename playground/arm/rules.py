@@ -52,6 +52,12 @@ def refuse_more_pools(estate: Estate, account: Account, size: int) -> None:
         )
 
 
+def refuse_busy_pool(pool: Pool) -> None:
+    """Nothing begins on a pool while something works on it; one that has failed can be deleted."""
+    if pool.busy:
+        raise busy(f"capacity pool {pool.name}")
+
+
 def refuse_pool_shape(level: Any, qos: Any, custom: Any) -> None:
     """Levels, and which QoS they can have."""
     if level not in RATES:
@@ -121,8 +127,7 @@ def _refuse_busy(volume: Volume, target: Pool) -> None:
     if volume.busy:
         raise busy(f"volume {volume.name}")
     for pool in (volume.pool, target):
-        if pool.busy:
-            raise busy(f"capacity pool {pool.name}")
+        refuse_busy_pool(pool)
 
 
 def _refuse_slow_pool(estate: Estate, volume: Volume, target: Pool) -> None:

@@ -31,7 +31,7 @@ def pool_json(estate: Estate, pool: Pool) -> Json:
         "utilizedThroughputMibps": round(used, 3),
         "encryptionType": pool.encryption,
         "coolAccess": False,
-        "provisioningState": pool.busy or "Succeeded",
+        "provisioningState": pool.busy or ("Failed" if pool.has_failed else "Succeeded"),
     }
     if pool.custom_throughput is not None:
         properties["customThroughputMibps"] = pool.custom_throughput

@@ -162,6 +162,11 @@ def test_failed_creations_are_told(pools: Provisioning, outcome: Any) -> None:
     assert phase == PoolPhase.FAILED
     assert reason.startswith("Azure could not create pool premium-2.")
     assert "Delete it: `/anf pool delete premium-2`." in pools.shown(row_id)
+    row_id = pools.request(delete("premium-2"))
+    pools.decides(row_id)
+    pools.pass_time(minutes=5)
+    assert pools.ended(row_id) == (PoolPhase.DONE, "")
+    assert pools.named("premium-2") is None
 
 
 def test_what_never_ends_is_late(pools: Provisioning) -> None:
