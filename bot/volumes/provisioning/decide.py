@@ -102,10 +102,7 @@ def _asked(look: PoolObserved) -> Decision:
 def _creating(row: PoolRequest, look: PoolObserved, now: datetime) -> Decision:
     pool = look.pool
     if pool is None:
-        failed = _failure(look)
-        if failed is not None:
-            return failed
-        return _following(row, now) if row.operation else _begin(row, look, MakePool(), now)
+        return _failure(look) or _unseen(row, look, now)
     if (pool.made_by, pool.made_for) != (look.installation, row.id):
         said = f"Pool {pool.name} exists, and was not created for this request."
         return EndPool(PoolPhase.FAILED, said, "Choose another name.")
@@ -113,6 +110,17 @@ def _creating(row: PoolRequest, look: PoolObserved, now: datetime) -> Decision:
         said = f"Azure could not create pool {pool.name}. {_told(look.progress)}".strip()
         return EndPool(PoolPhase.FAILED, said, f"Delete it: `/anf pool delete {pool.name}`.")
     return EndPool(PoolPhase.DONE) if is_settled(pool) else _following(row, now)
+
+
+def _unseen(row: PoolRequest, look: PoolObserved, now: datetime) -> Decision:
+    """The next step while Azure shows no pool, which it may do shortly after creating one."""
+    if not row.operation:
+        return _begin(row, look, MakePool(), now)
+    is_over = look.progress is None or look.progress.is_done
+    if is_over and now - row.since > LATE_AFTER:
+        said = f"Azure has ended its operation, and shows no pool {row.pool}."
+        return EndPool(PoolPhase.FAILED, said, _AGAIN)
+    return _following(row, now)
 
 
 def _deleting(row: PoolRequest, look: PoolObserved, now: datetime) -> Decision:

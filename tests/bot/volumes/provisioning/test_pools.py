@@ -181,6 +181,27 @@ def test_what_never_ends_is_late(pools: Provisioning) -> None:
     assert pools.ended(row_id) == (PoolPhase.DONE, "")
 
 
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_pool_that_vanishes_is_not_awaited(pools: Provisioning, *, is_forgotten: bool) -> None:
+    row_id = pools.request(create())
+    pools.decides(row_id)
+    operations = pools.arm.app.routes.operations
+    operations.outcomes = ["never"]
+    pools.pass_time(seconds=10)
+    (going,) = operations.all.values()
+    going.outcome = "Succeeded"
+    pools.arm.estate.pools = [each for each in pools.arm.estate.pools if each.name != "premium-2"]
+    if is_forgotten:
+        operations.all.clear()
+    pools.pass_time(minutes=50)
+    assert pools.ended(row_id) == (PoolPhase.WORKING, "")
+    pools.pass_time(minutes=20)
+    said = "Azure has ended its operation, and shows no pool premium-2."
+    assert pools.ended(row_id) == (PoolPhase.FAILED, said)
+    assert pools.asked() == ["PUT capacityPools"]
+    made(pools)
+
+
 def test_azures_refusals_end_the_request(pools: Provisioning) -> None:
     row_id = pools.request(create())
     pools.arm.estate.quota = 12 * TIB
