@@ -100,8 +100,8 @@ def _owned(row: dict[str, Any], owner: str) -> dict[str, str]:
 
 
 @contextmanager
-def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
-    """Everything, as Alice of team-a has it."""
+def furnished(folder: Path, world: Served, more: str = "") -> Iterator[Furnished]:
+    """Everything, as Alice of team-a has it, with further settings."""
     cluster = world.cluster
     cluster.install("snapshots", "trident")
     cluster.create("volumesnapshotclasses", snapshot_class())
@@ -111,7 +111,7 @@ def furnished(folder: Path, world: Served) -> Iterator[Furnished]:
         for key, value in arm.identity.items():
             patch.setenv(key, value)
         anf_client.arrange(cluster, arm)
-        more = anf_client.settings(arm).replace("anf: {", _ANF)
+        more += anf_client.settings(arm).replace("anf: {", _ANF)
         with opened(folder, f"sqlite:///{folder}/all.db", world, SETTINGS + more) as client:
             _see(client)
             found = Furnished(client, _furnish(client, world), [])
