@@ -4,7 +4,7 @@ import pytest
 
 from bot.approvals import ApprovalPhase, Verdict
 from bot.audit import lines_about
-from bot.config import Leftovers
+from bot.config import Circle, Leftovers
 from bot.datasets.caches.tables import CacheIntent
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.leftovers.removals.tables import RemovalKind, RemovalPhase
@@ -226,9 +226,9 @@ def test_another_claim_of_that_name_stays(removing: Removing) -> None:
 
 def test_former_leads_remove_nothing(removing: Removing) -> None:
     row_id = removing.asks(removing.claim_value())
-    teams = removing.policy.model_dump()
-    teams["teams"]["team-a"]["leads"] = {"people": [BOB]}
-    removing.policy = type(removing.policy).model_validate(teams)
+    teams = removing.policy.teams
+    team = teams["team-a"].model_copy(update={"leads": Circle(people=(BOB,))})
+    removing.policy = removing.policy.model_copy(update={"teams": {**teams, "team-a": team}})
     removing.decides(row_id)
     removing.pass_time(minutes=1)
     assert removing.request(row_id).reason == f"Erin may no longer remove it. {STAYS}"
