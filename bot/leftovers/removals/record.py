@@ -60,6 +60,8 @@ class RemovalRecorder:
             again = UserError(changed, "Request it again, with what it is now.")
             self._refuse(session, row, approval, again, now)
             return
+        row.obstacle = row.trouble = ""
+        session.add(row)
         if self.approvals.use(session, approval, row.digest, now):
             try:
                 with savepoint(session):

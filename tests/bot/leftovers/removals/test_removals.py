@@ -247,6 +247,25 @@ def test_it_waits_while_slack_does_not_answer(removing: Removing) -> None:
     assert removing.deletions_begun() == [(ERIN, DeletionPhase.DONE)]
 
 
+def test_former_approvers_count_no_longer(removing: Removing) -> None:
+    removing.set_limit(TEN_GIB, (CAROL, BOB))
+    row_id = removing.asks(removing.claim_value())
+    removing.slack_is_down = True
+    removing.decides(row_id)
+    removing.pass_time(minutes=1)
+    removing.set_limit(TEN_GIB, (BOB,))
+    removing.slack_is_down = False
+    removing.pass_time(minutes=10)
+    assert removing.deletions_begun() == []
+    shown = removing.shown(row_id)
+    assert shown[0] == "⏳ Remove PVC imagenet · Waiting for approval"
+    assert "An approver lost the right to approve, so a new approval is needed." in shown
+    assert "Slack does not answer. Retrying." not in shown
+    removing.decides(row_id, by=BOB)
+    removing.pass_time(minutes=1)
+    assert removing.deletions_begun() == [(ERIN, DeletionPhase.DONE)]
+
+
 def test_snapshots_count_with_the_size_of_their_claim(removing: Removing) -> None:
     snapshot = removing.taken()
     row_id = removing.asks(snapshot.id, RemovalKind.SNAPSHOT, ALICE)
