@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pydantic.functional_serializers import PlainSerializer
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 
 from bot.config.places import BUCKET, S3_BUCKET, WORDS, is_place
@@ -61,6 +62,12 @@ def _size(value: object) -> object:
     if match is None:
         raise ValueError("it must be a size with a unit, like 500Gi or 20Ti")
     return int(match[1]) * 1024 ** (_UNITS.index(match[2]) + 1)
+
+
+def _written(size: int) -> str:
+    """A size as it is written in the file, so that a dump can be read again."""
+    power = max(each for each in range(1, len(_UNITS) + 1) if size % 1024**each == 0)
+    return f"{size // 1024**power}{_UNITS[power - 1]}i"
 
 
 def _is_zone(value: str) -> bool:
@@ -125,7 +132,12 @@ Keep = Annotated[
     BeforeValidator(_keep),
     AfterValidator(TextCheck("a duration like 8h, or off", bool)),
 ]
-Size = Annotated[int, BeforeValidator(_size), AfterValidator(TextCheck("a size like 500Gi", bool))]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    AfterValidator(TextCheck("a size like 500Gi", bool)),
+    PlainSerializer(_written),
+]
 UserId = Annotated[str, _shape("a Slack user id like U012ABCDEF", r"[UW][A-Z0-9]+")]
 GroupId = Annotated[str, _shape("a Slack user group id like S012ABCDEF", r"S[A-Z0-9]+")]
 ChannelId = Annotated[str, _shape("a Slack channel id like C012ABCDEF", r"[CGD][A-Z0-9]+")]

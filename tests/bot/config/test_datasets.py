@@ -48,6 +48,9 @@ def test_a_class_for_caches_has_sizes(tmp_path: Path) -> None:
     assert datasets is not None
     found = datasets.classes["anf.standard"]
     assert (found.budget, found.least_size) == (20 * 2**40, 50 * 2**30)
+    dumped = found.model_dump()
+    assert (dumped["budget"], dumped["least_size"]) == ("20Ti", "50Gi")
+    assert type(found).model_validate(dumped) == found
     assert (found.throughput_mib_per_tib, found.watermark_percent) == (16, None)
 
 

@@ -44,6 +44,7 @@ def test_estate_is_all_pools_and_volumes(arm: Arm, files: NetAppFiles) -> None:
         throughput_mibps=131.072,
         used_throughput_mibps=6.4,
         encryption="Single",
+        uuid=arm.premium.id,
     )
     assert found.volumes == (
         AnfVolume(
