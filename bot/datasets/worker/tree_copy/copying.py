@@ -154,7 +154,7 @@ class TreeCopier:
     def _walked(self, folders: Folders) -> Iterator[tuple[Folders, dict[str, os.stat_result]]]:
         """The folders below one, itself first; what disappears meanwhile is left out."""
         try:
-            entries = self._source.names(folders)
+            entries = self._source.entries(folders)
         except OSError as error:
             if is_gone(error) and folders:
                 return
@@ -179,11 +179,11 @@ class TreeCopier:
             if folders:
                 self._target.make(folders)
                 look.counts["folders"] += 1
-            there = set(self._target.names(folders))
-            look.others += sum(not each.startswith(TEMPORARY) for each in there - set(entries))
-            for each in there - set(entries):
+            for each in self._target.names(folders).difference(entries):
                 if each.startswith(TEMPORARY):
                     self._clear(folders, each)
+                else:
+                    look.others += 1
             left = [
                 (name, told) for name, told in entries.items()
                 if self._is_work(folders, name, told, look)

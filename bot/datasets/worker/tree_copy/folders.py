@@ -41,12 +41,22 @@ class Root:
         with self.opened(tuple(parents)) as parent, contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=parent)
 
-    def names(self, folders: Folders) -> dict[str, os.stat_result]:
-        """What is in a folder by name, sorted, without what belongs to the storage itself."""
-        with self.opened(folders) as descriptor, os.scandir(descriptor) as entries:
-            found = {
-                each.name: each.stat(follow_symlinks=False)
-                for each in entries
-                if each.name != _SNAPSHOTS and (folders or each.name != _MADE_BY_MKFS)
-            }
-        return dict(sorted(found.items()))
+    def entries(self, folders: Folders) -> dict[str, os.stat_result]:
+        """What is in a folder by name, sorted; what disappears meanwhile is left out."""
+        found = {}
+        with self.opened(folders) as descriptor:
+            for name in sorted(_named(descriptor, folders)):
+                with contextlib.suppress(FileNotFoundError):
+                    found[name] = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        return found
+
+    def names(self, folders: Folders) -> set[str]:
+        """The names in a folder."""
+        with self.opened(folders) as descriptor:
+            return _named(descriptor, folders)
+
+
+def _named(descriptor: int, folders: Folders) -> set[str]:
+    """The names in a folder, without those of the storage itself."""
+    names = set(os.listdir(descriptor)) - {_SNAPSHOTS}
+    return names if folders else names - {_MADE_BY_MKFS}

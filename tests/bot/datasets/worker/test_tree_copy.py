@@ -5,6 +5,7 @@ import random
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -207,6 +208,29 @@ def test_endless_changes_fail_unless_live(volumes: Volumes) -> None:
         "changed", "1 file still changed when everything had been copied.",
     )  # fmt: skip
     assert Writer(volumes, write, live=True).run().changed == 1
+
+
+def test_files_that_come_and_go_hide_no_others(volumes: Volumes) -> None:
+    """A training writes files and deletes them in the folder that is copied."""
+    for number in range(200):
+        volumes.write(f"steps/{number:03}")
+    churn = (
+        "import pathlib, sys\n"
+        "for number in range(10**9):\n"
+        "    passing = pathlib.Path(sys.argv[1], f'passing-{number}')\n"
+        "    passing.touch()\n"
+        "    passing.unlink()\n"
+    )
+    words = [sys.executable, "-c", churn, str(volumes.source / "steps")]
+    with subprocess.Popen(words) as training:
+        try:
+            results = [volumes.copy(live=True) for _ in range(15)]
+        finally:
+            training.kill()
+    assert not [each for each in results if each.files < 200]
+    assert {f"{number:03}" for number in range(200)} <= {
+        each.name for each in (volumes.target / "steps").iterdir()
+    }
 
 
 def test_links_do_not_lead_outside(volumes: Volumes, tmp_path: Path) -> None:
