@@ -221,7 +221,15 @@ class TreeCopier:
                 self._target.opened(batch.folders) as target,
             ):
                 for name, told in batch.entries:
-                    self._entry((*batch.folders, name), (source, target), told, look)
+                    path = (*batch.folders, name)
+                    try:
+                        self._entry(path, (source, target), told, look)
+                    except OSError as error:
+                        if not is_gone(error):
+                            raise failure(
+                                error, self._order.source, self._order.target, path
+                            ) from error
+                        self._differs(look)
         except OSError as error:
             if is_gone(error):
                 self._differs(look)
@@ -233,7 +241,7 @@ class TreeCopier:
     ) -> None:
         """Copies a file or a symbolic link that is not in place."""
         name, (source, target) = path[-1], folders
-        there = _stat(name, target)
+        there = _stat_to_replace(path, target)
         if stat.S_ISLNK(told.st_mode):
             self._symlink(name, folders, told, there, look)
             return
@@ -242,12 +250,7 @@ class TreeCopier:
                 self._give_again(name, source, target)
             self._progress.skip(1, told.st_size)
             return
-        try:
-            copied = copy_file(name, source, target)
-        except OSError as error:
-            if not is_gone(error):
-                raise failure(error, self._order.source, self._order.target, path) from error
-            copied = None
+        copied = copy_file(name, source, target)
         self._differs(look)
         if copied is None:
             return
@@ -295,7 +298,7 @@ class TreeCopier:
                 self._target.opened(tuple(first_folders)) as from_,
                 self._target.opened(tuple(folders)) as to,
             ):
-                has, there = _stat(first_name, from_), _stat(name, to)
+                has, there = _stat(first_name, from_), _stat_to_replace(other, to)
                 if has is not None and there is not None and has.st_ino == there.st_ino:
                     return
                 if there is not None:
@@ -331,3 +334,13 @@ def _stat(name: str, folder: int) -> os.stat_result | None:
         if error.errno == errno.ENOENT:
             return None
         raise
+
+
+def _stat_to_replace(path: Folders, folder: int) -> os.stat_result | None:
+    """What an entry would replace; WorkError if it is a folder, in which others may keep files."""
+    there = _stat(path[-1], folder)
+    if there is not None and stat.S_ISDIR(there.st_mode):
+        said = f"{'/'.join(path)} is a folder in the new PVC, and a file or link in the old one."
+        hint = "Delete or rename it in the new PVC, then copy again."
+        raise WorkError("changed", said, hint, ("/".join(path),))
+    return there

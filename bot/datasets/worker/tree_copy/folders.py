@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -36,10 +37,16 @@ class Root:
             yield descriptor
 
     def make(self, folders: Folders) -> None:
-        """Creates a folder whose parent exists; one that is there is kept."""
+        """Creates a folder whose parent exists; one that is there is kept, a file replaced."""
         *parents, name = folders
-        with self.opened(tuple(parents)) as parent, contextlib.suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=parent)
+        with self.opened(tuple(parents)) as parent:
+            try:
+                os.mkdir(name, 0o700, dir_fd=parent)
+            except FileExistsError:
+                there = os.stat(name, dir_fd=parent, follow_symlinks=False)
+                if not stat.S_ISDIR(there.st_mode):
+                    os.unlink(name, dir_fd=parent)
+                    os.mkdir(name, 0o700, dir_fd=parent)
 
     def entries(self, folders: Folders) -> dict[str, os.stat_result]:
         """What is in a folder by name, sorted; what disappears meanwhile is left out."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typing_extensions import override
@@ -231,6 +232,56 @@ def test_files_that_come_and_go_hide_no_others(volumes: Volumes) -> None:
     assert {f"{number:03}" for number in range(200)} <= {
         each.name for each in (volumes.target / "steps").iterdir()
     }
+
+
+def test_link_that_disappears_hides_no_files(volumes: Volumes) -> None:
+    """Links that a training renews all the time are in one batch with files that stay."""
+    volumes.write("weights")
+
+    class Renewing(TreeCopier):
+        @override
+        def _look(self) -> TreeScan:
+            (volumes.source / "latest").symlink_to("weights")
+            return super()._look()
+
+        @override
+        def _symlink(self, *told: Any) -> None:
+            (volumes.source / "latest").unlink()
+            super()._symlink(*told)
+
+    result = Renewing(volumes.order(live=True), CopyProgress("listing")).run()
+    assert (result.changed, result.copied_files) == (1, 1)
+    assert (volumes.target / "weights").read_bytes() == b"content"
+
+
+@pytest.mark.parametrize("was", ["file", "link"])
+def test_folder_replaces_what_was_copied_before(volumes: Volumes, was: str) -> None:
+    path = volumes.write("runs") if was == "file" else volumes.source / "runs"
+    if was == "link":
+        path.symlink_to("elsewhere")
+    volumes.copy()
+    path.unlink()
+    volumes.write("runs/1")
+    volumes.copy()
+    assert shown(volumes.target) == shown(volumes.source)
+
+
+@pytest.mark.parametrize("now", ["file", "link"])
+def test_folder_is_not_deleted_for_a_file(volumes: Volumes, now: str) -> None:
+    (volumes.target / "runs").mkdir()
+    (volumes.target / "runs" / "theirs").write_bytes(b"of others")
+    if now == "file":
+        volumes.write("runs")
+    else:
+        (volumes.source / "runs").symlink_to("elsewhere")
+    with pytest.raises(WorkError) as caught:
+        volumes.copy(live=True)
+    assert (caught.value.reason, caught.value.message, caught.value.hint) == (
+        "changed",
+        "runs is a folder in the new PVC, and a file or link in the old one.",
+        "Delete or rename it in the new PVC, then copy again.",
+    )
+    assert (volumes.target / "runs" / "theirs").read_bytes() == b"of others"
 
 
 def test_links_do_not_lead_outside(volumes: Volumes, tmp_path: Path) -> None:
