@@ -31,6 +31,7 @@ def needing(
     return [
         *(f"Run {each} mounts it." for each in runs),
         *_of_snapshots(session, place, snapshot_id),
+        *_of_copies(session, place),
         *_of_changes(session, place),
         *([why_it_stays(moved)] if moved is not None else []),
     ]
@@ -74,6 +75,14 @@ def _of_snapshots(session: Session, place: ClaimPlace, snapshot_id: str | None) 
     for shot in session.exec(taking):
         if shot.id != snapshot_id:
             yield f"Snapshot {shot.name} of it is being taken."
+
+
+def _of_copies(session: Session, place: ClaimPlace) -> Iterator[str]:
+    for each in finding.copying(session, *place):
+        if each.claim_name == place.name:
+            yield f"<@{each.person}> requested to copy it to PVC {each.target}."
+        else:
+            yield f"<@{each.person}> requested to copy PVC {each.claim_name} to it."
 
 
 def _of_changes(session: Session, place: ClaimPlace) -> Iterator[str]:

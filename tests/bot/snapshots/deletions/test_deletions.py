@@ -11,6 +11,7 @@ from bot.cluster.resources import PVCS
 from bot.datasets.tables import Push
 from bot.errors import ClusterError, UserError
 from bot.holds import on
+from bot.snapshots.copies.tables import Copy
 from bot.snapshots.deletions.tables import DeletionPhase
 from bot.snapshots.resizes.tables import Resize
 from bot.snapshots.tables import SNAPSHOT, Restore, Revert, SnapshotSchedule
@@ -227,6 +228,14 @@ NEEDS: dict[str, tuple[Callable[[], Any], str]] = {
     "revert": (
         lambda: row_of(Revert, snapshot="monday"),
         f"<@{ALICE}> requested to revert it to monday.",
+    ),
+    "copy": (
+        lambda: row_of(Copy, target="shared"),
+        f"<@{ALICE}> requested to copy it to PVC shared.",
+    ),
+    "copy to it": (
+        lambda: row_of(Copy, claim_name="disk", target=CLAIM),
+        f"<@{ALICE}> requested to copy PVC disk to it.",
     ),
     "schedule": (
         lambda: row_of(SnapshotSchedule),
