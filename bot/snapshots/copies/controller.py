@@ -12,6 +12,7 @@ from bot.approvals.context import ApprovalContext
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS, Resource
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.datasets.job import Manifest
 from bot.reconcile.decisions import Delete, Done, UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
@@ -79,7 +80,7 @@ class CopyController(Reconciler[Copy, CopyObserved, Decision]):
         cluster = self._cluster(row)
         match decision:
             case Make(part):
-                body = _body(part, row, cluster.installation)
+                body = _body(part, row, observed.snapshot, cluster.installation)
                 return _created(cluster, _RESOURCES[part], body, row) or decision
             case Start(node):
                 settings = self._context.settings()
@@ -118,14 +119,15 @@ class CopyController(Reconciler[Copy, CopyObserved, Decision]):
         return self._context.cluster(row.cluster, _UNTIL)
 
 
-def _body(part: Part, row: Copy, installation: str) -> Manifest:
+def _body(part: Part, row: Copy, snapshot: VolumeSnapshot | None, installation: str) -> Manifest:
     match part:
         case Part.TARGET:
             return target_of(row, installation)
         case Part.SNAPSHOT:
             return snapshot_of(row, installation)
         case Part.RESTORED:
-            return restored_of(row, installation)
+            least = snapshot.status.restore_size if snapshot is not None else None
+            return restored_of(row, int(least or 0), installation)
 
 
 def _created(

@@ -39,10 +39,12 @@ def snapshot_of(row: Copy, installation: str) -> Manifest:
     }
 
 
-def restored_of(row: Copy, installation: str) -> Manifest:
+def restored_of(row: Copy, least_bytes: int, installation: str) -> Manifest:
     """The PVC from the snapshot, which only the Job mounts."""
     source = {"apiGroup": GROUP, "kind": "VolumeSnapshot", "name": row.job_name}
-    spec = _claim_spec(row.access_mode, row.source_class, row.source_bytes)
+    # The PVC may have grown since the request, and drivers refuse less than the snapshot needs.
+    size = max(row.source_bytes, least_bytes)
+    spec = _claim_spec(row.access_mode, row.source_class, size)
     return {"metadata": _passing(row, installation), "spec": {**spec, "dataSourceRef": source}}
 
 

@@ -138,6 +138,20 @@ def test_snapshot_of_a_mounted_claim_is_copied(copying: Copying) -> None:
     ]  # fmt: skip
 
 
+def test_snapshot_of_a_claim_that_grew_is_copied(copying: Copying) -> None:
+    """Drivers refuse a PVC that is smaller than the snapshot from which it is created."""
+    copying.set(10)
+    row_id = copying.copy(reads=CopySource.SNAPSHOT)
+    copying.world.patch("storageclasses", "disks", {"allowVolumeExpansion": True})
+    larger = {"spec": {"resources": {"requests": {"storage": "150Gi"}}}}
+    copying.world.patch(CLAIMS, DISK, larger, "team-a")
+    copying.pass_time(minutes=1)
+    assert copying.claim(DISK)["status"]["capacity"] == {"storage": "150Gi"}
+    copying.decides(row_id)
+    row = copying.works(row_id)
+    assert (row.phase, row.reason) == (CopyPhase.DONE, "")
+
+
 def test_live_copy_runs_where_the_claim_is(copying: Copying) -> None:
     copying.mount()
     user = copying.world.get("pods", "user", "team-a")
