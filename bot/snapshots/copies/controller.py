@@ -73,7 +73,7 @@ class CopyController(Reconciler[Copy, CopyObserved, Decision]):
 
     @override
     def decide(self, row: Copy, observed: CopyObserved, now: datetime) -> Decision:
-        return decide(row, observed, now)
+        return decide(row, observed, now, self._context.settings().snapshots)
 
     @override
     def act(self, row: Copy, observed: CopyObserved, decision: Decision) -> Decision:

@@ -10,6 +10,7 @@ from bot.approvals import ApprovalPhase
 from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.cluster.types.objects import ClusterObject, Job, has_condition
 from bot.cluster.types.snapshots import VolumeSnapshot
+from bot.config.sections.snapshots import Snapshots
 from bot.datasets.job import silent_end, took_too_long
 from bot.datasets.saying import Said
 from bot.datasets.versions.decide import SurveyObserved
@@ -110,7 +111,7 @@ Decision = (
 )  # fmt: skip
 
 
-def decide(row: Copy, look: CopyObserved, now: datetime) -> Decision:
+def decide(row: Copy, look: CopyObserved, now: datetime, snapshots: Snapshots) -> Decision:
     """The next step for a copy."""
     if not row.is_live:
         return _after_the_end(look, now)
@@ -129,8 +130,10 @@ def decide(row: Copy, look: CopyObserved, now: datetime) -> Decision:
     if look.claim is None:
         return _failed(f"PVC {row.claim_name} no longer exists.", "")
     if job is None:
-        return _before_the_job(row, look, now)
-    return _at_work(row, job, look, now)
+        return _before_the_job(row, look, now, snapshots.ready_within)
+    is_restored = row.reads == CopySource.SNAPSHOT
+    within = snapshots.restored_within if is_restored else STARTS_WITHIN
+    return _at_work(row, job, look, now, within)
 
 
 def _asked(row: Copy, look: CopyObserved) -> Decision:
@@ -149,7 +152,9 @@ def _asked(row: Copy, look: CopyObserved) -> Decision:
             return Wait()
 
 
-def _before_the_job(row: Copy, look: CopyObserved, now: datetime) -> Decision:
+def _before_the_job(
+    row: Copy, look: CopyObserved, now: datetime, ready_within: timedelta
+) -> Decision:
     if row.job_uid is not None:
         return _failed("Its Job was deleted outside Quartermaster.", GOES_ON)
     if look.target is None:
@@ -159,9 +164,8 @@ def _before_the_job(row: Copy, look: CopyObserved, now: datetime) -> Decision:
     if look.target.metadata.deletion_timestamp is not None:
         return _failed(f"PVC {row.target} is being deleted.", "Copy it again once it is gone.")
     if row.reads == CopySource.SNAPSHOT:
-        waits: Decision | None = _restoring(look)
-    else:
-        waits = _idle(look) if row.reads == CopySource.IDLE else _live(row, look)
+        return _restoring(look, now, ready_within)
+    waits = _idle(look) if row.reads == CopySource.IDLE else _live(row, look)
     is_late = now - (row.began_at or row.asked_at) > STARTS_WITHIN
     if isinstance(waits, UpdateStatus) and is_late:
         within = format_duration(STARTS_WITHIN)
@@ -198,26 +202,31 @@ def _node(row: Copy, look: CopyObserved) -> str:
     return next((node for _, node in sorted(look.pods.items()) if node), "")
 
 
-def _restoring(look: CopyObserved) -> Decision | None:
+def _restoring(look: CopyObserved, now: datetime, ready_within: timedelta) -> Decision:
     if look.restored is not None:
-        return None
+        return Start()
     if look.snapshot is None:
         return Make(Part.SNAPSHOT)
-    if not look.snapshot.status.ready_to_use:
-        return UpdateStatus(CopyPhase.PREPARING, look.obstacle)
-    return Make(Part.RESTORED)
+    if look.snapshot.status.ready_to_use:
+        return Make(Part.RESTORED)
+    if now - (look.snapshot.metadata.creation_timestamp or now) > ready_within:
+        lasted = format_duration(ready_within)
+        return _failed(
+            f"Its snapshot was not ready within {lasted}. {look.obstacle}".strip(), _SLOW
+        )
+    return UpdateStatus(CopyPhase.PREPARING, look.obstacle)
 
 
-def _at_work(row: Copy, job: Job, look: CopyObserved, now: datetime) -> Decision:
+def _at_work(row: Copy, job: Job, look: CopyObserved, now: datetime, within: timedelta) -> Decision:
     if has_condition(job.status.conditions, "Failed"):
         return _job_failed(row, job, look.seen)
     if look.seen.is_running or row.started_at is not None:
         return UpdateStatus(CopyPhase.COPYING, look.obstacle)
     if _SECURITY in look.obstacle:
         return _failed(look.obstacle, _ROOT)
-    if now - (job.metadata.creation_timestamp or row.asked_at) > STARTS_WITHIN:
-        within = format_duration(STARTS_WITHIN)
-        return _failed(f"Its pod did not start within {within}. {look.obstacle}".strip(), ADMIN)
+    if now - (job.metadata.creation_timestamp or row.asked_at) > within:
+        lasted = format_duration(within)
+        return _failed(f"Its pod did not start within {lasted}. {look.obstacle}".strip(), ADMIN)
     return UpdateStatus(CopyPhase.STARTING, look.obstacle)
 
 
@@ -256,6 +265,7 @@ def _failed(reason: str, unblock: str) -> EndCopy:
 
 
 _FREEZE = "Copy a snapshot of it: --snapshot. Or copy it when no pod mounts it."
+_SLOW = "If snapshots take longer here, a platform admin can set snapshots.ready_within."
 _ROOT = (
     "The copy keeps owners, so its pod runs as root, which this namespace forbids. A platform admin"
     " can set its label pod-security.kubernetes.io/enforce to baseline."

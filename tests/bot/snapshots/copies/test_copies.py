@@ -9,6 +9,7 @@ from bot.audit import lines_about
 from bot.errors import UserError
 from bot.snapshots.copies.tables import CopyPhase, CopySource
 from playground.bucket import WORKER_IMAGE
+from playground.cluster.control.claims import SECONDS
 from playground.ledger import Fault
 from tests.bot.ground import ERIN
 from tests.bot.snapshots.copies.copying import APPROVALS, DISK, SHARED, Copying
@@ -150,6 +151,31 @@ def test_snapshot_of_a_claim_that_grew_is_copied(copying: Copying) -> None:
     copying.decides(row_id)
     row = copying.works(row_id)
     assert (row.phase, row.reason) == (CopyPhase.DONE, "")
+
+
+def test_slow_snapshot_is_awaited_as_set(copying: Copying) -> None:
+    """Some clouds copy a snapshot to an object store before it can be used."""
+    copying.set(snapshots={"ready_within": "4h"})
+    slow = {"parameters": {SECONDS: str(3 * 3600)}}
+    copying.world.patch("volumesnapshotclasses", "csi-snapclass", slow)
+    row_id = copying.copy(reads=CopySource.SNAPSHOT)
+    copying.pass_time(hours=2)
+    assert lines(copying.card(row_id))[0] == "▶️ Copy PVC data to data-shared · Preparing"
+    copying.pass_time(hours=1)
+    assert copying.works(row_id).phase == CopyPhase.DONE
+
+
+def test_snapshot_that_is_never_ready_fails_it(copying: Copying) -> None:
+    slow = {"parameters": {SECONDS: str(3 * 3600)}}
+    copying.world.patch("volumesnapshotclasses", "csi-snapclass", slow)
+    row_id = copying.copy(reads=CopySource.SNAPSHOT)
+    copying.pass_time(hours=2)
+    row = copying.row(row_id)
+    assert (row.phase, row.reason, row.unblock) == (
+        CopyPhase.FAILED,
+        "Its snapshot was not ready within 1h.",
+        "If snapshots take longer here, a platform admin can set snapshots.ready_within.",
+    )
 
 
 def test_live_copy_runs_where_the_claim_is(copying: Copying) -> None:
