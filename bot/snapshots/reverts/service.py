@@ -147,6 +147,12 @@ class RevertService:
                 f"Its card in <#{other.channel}> shows the progress.",
             )
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
+        copy = next(iter(finding.copying(session, *place)), None)
+        if copy is not None:
+            raise ConflictError(
+                f"<@{copy.person}> requested to copy PVC {copy.claim_name} to {copy.target}.",
+                f"Its card in <#{copy.channel}> shows the progress.",
+            )
         refuse_stale(session, place, "reverted")
         cluster = self._clusters[row.cluster]
         target = _target(row, self._format_command)

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import ConflictError
+from bot.snapshots.copies.tables import Copy
 from bot.snapshots.tables import RevertPhase
 from playground.ledger import Fault
-from tests.bot.ground import NOON
+from tests.bot.ground import ALICE, NOON, TEAM_A
+from tests.bot.snapshots.deletions.test_deletions import row_of
 from tests.bot.snapshots.reverts.in_place import ACTIONS, RESULTS, InPlace
 from tests.bot.snapshots.rig import CLAIMS
 from tests.bot.snapshots.schedules.test_schedules import refusal, schedule, taken
@@ -32,6 +34,16 @@ def test_no_snapshot_is_taken_meanwhile(in_place: InPlace) -> None:
     late, usual = [each.slot for each in taken(in_place) if each.slot]
     assert usual - late == timedelta(hours=1)
     assert late == NOON + timedelta(minutes=30)
+
+
+def test_no_claim_is_reverted_while_it_is_copied(in_place: InPlace) -> None:
+    """A copy that waits for its node would read files of before and after the revert."""
+    row = in_place.snapshot()
+    in_place.do(lambda session: session.add(row_of(Copy, claim_name=RESULTS, target="shared")))
+    assert refusal(lambda: in_place.put_back(row)) == (
+        f"<@{ALICE}> requested to copy PVC results to shared.",
+        f"Its card in <#{TEAM_A}> shows the progress.",
+    )
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSE, Fault.LOSE_ANSWER])
