@@ -164,6 +164,11 @@ async def _is_copied(story: Story, alice: Person, erin: Person) -> None:
     for name in ("scratch", "shared"):
         if _content(story, name) != "labels":
             story.fail(f"{name} holds {_content(story, name)}")
+    await story.until(lambda: not _copies(story), lambda: f"{_copies(story)} are still there")
+
+
+def _copies(story: Story) -> list[str]:
+    return [each for each in story.objects("jobs", "team-a") if each.startswith("copy-")]
 
 
 def _content(story: Story, name: str) -> str:

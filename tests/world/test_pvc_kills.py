@@ -12,6 +12,7 @@ _TAKE, _MAKE = "create volumesnapshots", "create persistentvolumeclaims"
 _GROW, _DELETE = "patch persistentvolumeclaims", "delete persistentvolumeclaims"
 KILLS = {
     "cluster": before_and_after(((_TAKE, 1), (_MAKE, 1), (_GROW, 1), (_TAKE, 3), (_DELETE, 1))),
+    "copy": before_and_after(((_MAKE, 2), ("create jobs", 2), ("delete jobs", 1))),
     "posts": {("chat.postMessage", number): Fault.KILL_AFTER for number in range(1, 7)},
 }
 
