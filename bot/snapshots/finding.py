@@ -1,13 +1,12 @@
-"""Queries for snapshots, restores, reverts and copies."""
+"""Queries for snapshots, restores and reverts."""
 
 from collections.abc import Sequence
 
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, col, select
 
 from bot.errors import NotFoundError
 from bot.slack.grammar.reading import closest
 from bot.slack.markup import FormatCommand
-from bot.snapshots.copies.tables import Copy
 from bot.snapshots.tables import Restore, Revert, Snapshot, SnapshotIntent, SnapshotPhase
 
 _MOST_NAMED = 10
@@ -128,14 +127,3 @@ def all_reverting(session: Session, team: str) -> Sequence[Revert]:
     return session.exec(
         select(Revert).where(col(Revert.team) == team, col(Revert.ended_at).is_(None))
     ).all()
-
-
-def copying(session: Session, cluster: str, namespace: str, claim: str) -> Sequence[Copy]:
-    """The copies of a PVC, or to it, that have not ended."""
-    wanted = select(Copy).where(
-        col(Copy.cluster) == cluster,
-        col(Copy.namespace) == namespace,
-        or_(col(Copy.claim_name) == claim, col(Copy.target) == claim),
-        col(Copy.ended_at).is_(None),
-    )
-    return session.exec(wanted.order_by(col(Copy.id))).all()

@@ -9,6 +9,7 @@ from bot.cluster.types.objects import Pod
 from bot.datasets.tables import Push
 from bot.masking import without_mentions
 from bot.snapshots import finding
+from bot.snapshots.copies.finding import copying
 from bot.snapshots.resizes.tables import Resize
 from bot.snapshots.tables import Restore, Snapshot, SnapshotPhase, SnapshotSchedule
 from bot.volumes.changes.tables import VolumeChange
@@ -78,7 +79,7 @@ def _of_snapshots(session: Session, place: ClaimPlace, snapshot_id: str | None) 
 
 
 def _of_copies(session: Session, place: ClaimPlace) -> Iterator[str]:
-    for each in finding.copying(session, *place):
+    for each in copying(session, *place):
         if each.claim_name == place.name:
             yield f"<@{each.person}> requested to copy it to PVC {each.target}."
         else:

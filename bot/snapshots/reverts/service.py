@@ -22,6 +22,7 @@ from bot.slack.markup import FormatCommand
 from bot.slack.messages import show_card
 from bot.snapshots import finding
 from bot.snapshots.classes import READ_WRITE_ONCE, Problem, access_mode
+from bot.snapshots.copies.finding import copying
 from bot.snapshots.examining import in_view
 from bot.snapshots.reverts.checks import Target, cannot, hindrance, pods_in_view
 from bot.snapshots.tables import REVERT, SNAPSHOT, Revert, Snapshot
@@ -147,7 +148,7 @@ class RevertService:
                 f"Its card in <#{other.channel}> shows the progress.",
             )
         place = ClaimPlace(row.cluster, row.namespace, row.claim_name)
-        copy = next(iter(finding.copying(session, *place)), None)
+        copy = next(iter(copying(session, *place)), None)
         if copy is not None:
             raise ConflictError(
                 f"<@{copy.person}> requested to copy PVC {copy.claim_name} to {copy.target}.",
