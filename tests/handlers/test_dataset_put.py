@@ -153,6 +153,15 @@ def test_stores_that_cannot_sign_are_refused(putter: Putter) -> None:
     ]
 
 
+def test_slack_files_are_refused_in_their_words(putter: Putter) -> None:
+    link = f"https://acme.slack.com/archives/{TEAM_A}/p1764230400000100"
+    said = putter.client.says(ALICE, TEAM_A, f"/dataset put cold --to gs://cold/x/ --from {link}")
+    assert said.splitlines() == [
+        "Store glacier is of type gcs. Files from Slack can only be pushed to stores of type s3.",
+        "Copy them to a PVC and use `/dataset push`.",
+    ]
+
+
 def test_a_grant_in_a_command_is_refused(putter: Putter) -> None:
     said = putter.client.says(ALICE, TEAM_A, f"/dataset put chest-xray --note qmput1.{SECRET}")
     assert SECRET not in said

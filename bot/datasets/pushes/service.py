@@ -137,7 +137,7 @@ class PushService:
         use = StoreUse(team, request.store or "", request.target, is_writing=True)
         store = self._datasets.store_of(use)
         for name in (store, datasets.state_store):
-            self._refuse_unsigned(name)
+            self._refuse_unsigned(name, is_drop=message is not None)
         self._refuse_pushed(session, request.target)
         self._at_target(session, team, store, request)
         offer = PushOffer(request, store, NO_VOLUME, request.dataset or "")
@@ -208,13 +208,14 @@ class PushService:
             )
         return replace(request, target=dataset.source, store=dataset.store)
 
-    def _refuse_unsigned(self, name: str) -> None:
-        """ConflictError if a store cannot let a computer upload files."""
+    def _refuse_unsigned(self, name: str, *, is_drop: bool) -> None:
+        """ConflictError if a store cannot sign uploads in advance."""
         store = self._settings().stores.get(name)
         if store is not None and store.type != "s3":
+            whose = "from Slack" if is_drop else "of a computer"
             raise ConflictError(
-                f"Store {name} is of type {store.type}. Files of a computer can only be pushed to"
-                " stores of type s3.",
+                f"Store {name} is of type {store.type}. Files {whose} can only be pushed"
+                " to stores of type s3.",
                 f"Copy them to a PVC and use `{self._format_command('dataset push')}`.",
             )
 
