@@ -126,9 +126,19 @@ def _refuse_foreign(slack: SlackFiles, drop: Drop, found: Sequence[SharedFile]) 
         if not file.uploader and file.team not in {"", drop.workspace_id}:
             raise _uncopied(file, "was shared by another organisation")
     for uploader in dict.fromkeys(file.uploader for file in found if file.uploader):
-        if slack.user(uploader).is_stranger:
+        if _is_foreign(slack, uploader):
             file = next(each for each in found if each.uploader == uploader)
             raise _uncopied(file, "was shared by a person of another organisation")
+
+
+def _is_foreign(slack: SlackFiles, person: str) -> bool:
+    try:
+        return slack.user(person).is_stranger
+    except ChatError as error:
+        # Slack does not know people of organisations that share no channel with this one.
+        if error.code != "user_not_found":
+            raise
+        return True
 
 
 def _uncopied(file: SharedFile, why: str) -> WorkError:

@@ -113,6 +113,12 @@ def test_files_of_another_company_are_refused(rig: Dropping) -> None:
     assert rig.fails() == ("labels.csv was shared by a person of another organisation.", AGAIN)
 
 
+def test_files_of_unknown_people_are_refused_at_once(rig: Dropping) -> None:
+    rig.put(rig.drop(LABELS))
+    rig.messages[0].files[0].uploader = "U0NOBODY"
+    assert rig.fails() == ("labels.csv was shared by a person of another organisation.", AGAIN)
+
+
 def test_more_than_the_limit_is_refused(rig: Dropping) -> None:
     rig.put(rig.drop(("a.bin", bytes(11 << 20)), ("b.bin", bytes(10 << 20))))
     assert rig.fails() == (
