@@ -85,7 +85,7 @@ class Downloads:
         self._monotonic: Final = monotonic
         at = urlsplit(api_url)
         is_slack = f".{at.hostname}".endswith(_SLACK)
-        self._own_host: Final = "" if is_slack else at.netloc
+        self._own_place: Final = None if is_slack else (at.scheme, at.netloc)
 
     def span(self, file: SharedFile, first: int, size: int) -> bytes:
         """`size` bytes of a file from `first` on; ChatError if they are not all there."""
@@ -148,7 +148,7 @@ class Downloads:
         """The token, if the URL is one of Slack's for files."""
         at = urlsplit(url)
         is_slack = at.scheme == "https" and at.netloc in FILE_HOSTS
-        if is_slack or (self._own_host and at.netloc == self._own_host):
+        if is_slack or (at.scheme, at.netloc) == self._own_place:
             return self._api.token
         # A page to sign in is at the workspace's own host.
         if f".{at.hostname}".endswith(_SLACK):

@@ -154,6 +154,8 @@ def test_the_token_stays_with_slacks_hosts(slack: Served, client: SlackClient) -
             assert code_of(theirs, replace(file, url=f"{ours.url}/a")) == "not_slack"
         assert (other.tokens, ours.tokens) == ([], ["Bearer xoxb-1"])
         assert code_of(client, replace(file, url=at_slack)) == "file_not_found"
+    theirs = SlackClient("xoxb-1", "https://slack.acme.example/api/", "T0QM")
+    assert code_of(theirs, replace(file, url="http://slack.acme.example/a")) == "not_slack"
     for url in (
         "https://acme.slack.com/?redir=x",
         "http://files.slack.com/a",
