@@ -1,9 +1,9 @@
 """Copies of a version's objects, which outlive what they were copied from.
 
 A copy is named after the SHA-256 of the object's line in the manifest. So versions share the copies
-of objects that did not change between them, and whoever reads a manifest finds its copies. An ETag
-that looks like an MD5 and is none, as with keys of KMS, adds `-other`. The content of all other
-copies must have the MD5 that their object's ETag says, if it is one.
+of objects that did not change between them, and whoever reads a manifest finds its copies. If an
+object's ETag looks like an MD5, what the worker itself wrote adds `-read`, or `-other` if that ETag
+is none, as with keys of KMS. The content of all but the latter must have the MD5 of the ETag.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from bot.datasets.worker.verifying import Verifier
 # The pod's disk for them holds 10 GiB.
 LARGEST_STREAMED_BYTES = 8 << 30
 _ATTEMPTS = 3
-_OTHER = "-other"
+_READ, _OTHER = "-read", "-other"
 _Read = TypeVar("_Read")
 _ENCODER = msgspec.json.Encoder()
 
@@ -50,11 +50,26 @@ class CopyFolder:
 
     def find(self, entry: Entry) -> Entry | None:
         """The copy of an object, as an entry of the folder; None without one."""
+        return next(self._stored(entry), None)
+
+    def has(self, entry: Entry) -> bool:
+        """Whether there is a copy that is verified.
+
+        The store itself makes one before it is verified, and the worker may die in between.
+        """
+        return any(
+            stored.key != name_of(entry)
+            or stored.etag == entry.etag
+            or not has_md5(entry)
+            or entry.size > LARGEST_STREAMED_BYTES
+            for stored in self._stored(entry)
+        )
+
+    def _stored(self, entry: Entry) -> Iterator[Entry]:
         for name in names_of(entry):
             stored = self.client.head(self.prefix + name)
             if stored is not None and stored.size == entry.size:
-                return Entry(name, stored.size, stored.etag, stored.version_id)
-        return None
+                yield Entry(name, stored.size, stored.etag, stored.version_id)
 
     def remove(self, name: str) -> None:
         """Deletes a copy."""
@@ -79,7 +94,7 @@ def name_of(entry: Entry) -> str:
 def names_of(entry: Entry) -> tuple[str, ...]:
     """The names that the object's copy may have."""
     name = name_of(entry)
-    return (name, f"{name}{_OTHER}") if has_md5(entry) else (name,)
+    return (name, f"{name}{_READ}", f"{name}{_OTHER}") if has_md5(entry) else (name,)
 
 
 class VersionCopier:
@@ -112,7 +127,7 @@ class VersionCopier:
 
     def _do(self, entry: Entry) -> None:
         # A copy is written at once or not at all, of the recorded content.
-        if self._folder.find(entry) is not None:
+        if self._folder.has(entry):
             self._progress.skip(1, entry.size)
             return
         name = name_of(entry)
@@ -151,8 +166,8 @@ class VersionCopier:
             )
         with self._disk.taken(entry.size), _scratch(entry) as file:
             kind = self._read(entry, file)
-            is_other = has_md5(entry) and kind != "md5"
-            self._write(entry, f"{name}{_OTHER}" if is_other else name, file)
+            ending = _READ if kind == "md5" else _OTHER
+            self._write(entry, f"{name}{ending}" if has_md5(entry) else name, file)
         return kind
 
     def _read(self, entry: Entry, file: int) -> Kind:

@@ -46,14 +46,16 @@ class CopiedDataset:
 
     def record(self, version: str, *, copy: bool = True, source: str = "", state: str = "") -> End:
         """Surveys a version, with copies unless `copy` is false; the stores may be others."""
-        store = state or self.lake.store()
-        copies = ("--copies", f"s3://{self.state}/copies/", "--copies-store", store)
-        return ended(
-            *("survey", "--source", f"s3://{self.bucket}/set/"),
-            *("--source-store", source or self.lake.store()),
+        words = self.words(version, source or self.lake.store(), state or self.lake.store())
+        return ended(*(words if copy else words[:-4]), "--patience", "3")
+
+    def words(self, version: str, source: str, state: str) -> tuple[str, ...]:
+        """The command that surveys a version with copies, from one store to another one."""
+        return (
+            *("survey", "--source", f"s3://{self.bucket}/set/", "--source-store", source),
             *("--manifest", f"s3://{self.state}/manifests/{version}/"),
-            *("--manifest-store", self.lake.store(), "--patience", "3"),
-            *(copies if copy else ()),
+            *("--manifest-store", self.lake.store()),
+            *("--copies", f"s3://{self.state}/copies/", "--copies-store", state),
         )
 
     def fill(self, version: str, *, from_copies: bool = True, source: str = "") -> End:

@@ -128,11 +128,7 @@ def test_killed_copy_goes_on_where_it_stopped(copied: CopiedDataset) -> None:
 
     with proxied(copied.lake.server.endpoint, before=kill) as proxy:
         where = copied.lake.store(proxy.endpoint)
-        words = (
-            *("survey", "--source", f"s3://{copied.bucket}/set/", "--source-store", where),
-            *("--manifest", f"s3://{copied.state}/manifests/1/", "--manifest-store", where),
-            *("--copies", f"s3://{copied.state}/copies/", "--copies-store", where),
-        )
+        words = copied.words("1", where, where)
         with subprocess.Popen(command(*words), cwd=ROOT, stdout=subprocess.DEVNULL) as worker:
             stopped.append(worker)
             assert worker.wait() != 0
@@ -255,6 +251,35 @@ def test_encrypted_objects_survive_by_checksum(copied: CopiedDataset) -> None:
     assert copied.copies()[name] == SMALL["a/one"]
     assert (copied.fill("1").code, copied.files()) == (0, SMALL)
     assert copied.sweep("1").last["removed_files"] == 0
+
+
+def test_unverified_copy_is_made_again_after_kill(copied: CopiedDataset) -> None:
+    """The store has copied an encrypted object, and the worker dies before it has verified that."""
+    encrypt, after = encrypted(copied)
+    stopped: list[subprocess.Popen[bytes]] = []
+
+    def before(exchange: Exchange) -> None:
+        encrypt(exchange)
+        if exchange.asked.get("x-amz-copy-source", "").endswith("/set/a/one"):
+            key = exchange.path.removeprefix(f"/{copied.state}/")
+            origin = f"{copied.bucket}/set/a/one"
+            copied.lake.client.copy_object(Bucket=copied.state, Key=key, CopySource=origin)
+            etag = f'<CopyObjectResult><ETag>"{"1" * 32}"</ETag></CopyObjectResult>'
+            exchange.status, exchange.body, exchange.headers = 200, etag.encode(), {}
+        if exchange.method == "DELETE" and stopped:
+            stopped.pop().kill()
+            exchange.lose()
+
+    with proxied(copied.lake.server.endpoint, before=before, after=after) as proxy:
+        where = copied.lake.store(proxy.endpoint)
+        words = copied.words("1", where, where)
+        with subprocess.Popen(command(*words), cwd=ROOT, stdout=subprocess.DEVNULL) as worker:
+            stopped.append(worker)
+            assert worker.wait() != 0
+        assert SMALL["a/one"] in copied.copies().values()
+        end = copied.record("1", source=where, state=where)
+        assert (end.code, end.last["copy"]) == (0, "made")
+    assert (copied.fill("1").code, copied.files()) == (0, SMALL)
 
 
 def test_lost_copy_is_told_as_a_change(copied: CopiedDataset) -> None:
