@@ -94,6 +94,9 @@ def _of_message(slack: SlackFiles, drop: Drop) -> Sequence[SharedFile]:
     try:
         found = slack.files_at(MessageRef(drop.channel, drop.ts), drop.thread_ts)
     except ChatError as error:
+        if error.code == "missing_scope":
+            # Messages of a group take another scope than those of a channel.
+            raise WorkError("no_access", _UNREAD, _UNREAD_HINT) from error
         if error.code not in _NOT_THERE:
             raise (final(error) or error) from error
         found = None
@@ -177,6 +180,11 @@ _DROP_AGAIN = (
 )
 _OTHERWISE = (
     "Push them from your computer: `/dataset put`, then `quartermaster dataset push FOLDER`."
+)
+_UNREAD = "The bot may not read messages here: its Slack app lacks a scope for that."
+_UNREAD_HINT = (
+    "Drop the files into another channel of your team, or ask a platform admin to run"
+    " `quartermaster doctor`."
 )
 _SCOPE = "The bot may not read files: its Slack app lacks the scope `files:read`."
 _SCOPE_HINT = (

@@ -145,6 +145,17 @@ def test_without_the_scope_nothing_begins(rig: Dropping) -> None:
     assert (rig.row().phase, rig.push().job_uid) == (DropPhase.ENDED, None)
 
 
+def test_messages_without_a_scope_for_them_say_so(rig: Dropping) -> None:
+    link = rig.drop(LABELS)
+    rig.slack.workspace.scopes.discard("channels:history")
+    rig.put(link)
+    assert rig.fails() == (
+        "The bot may not read messages here: its Slack app lacks a scope for that.",
+        "Drop the files into another channel of your team, or ask a platform admin to run"
+        " `quartermaster doctor`.",
+    )
+
+
 def test_a_scope_withdrawn_meanwhile_is_named(rig: Dropping) -> None:
     rig.put(rig.drop(LABELS))
     rig.steps()
