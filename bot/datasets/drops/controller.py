@@ -72,7 +72,7 @@ class DropController(RowController[DropRows]):
                 case _:
                     return self._send(row, now)
         except NoGrantError:
-            return Step(now + SOON)
+            return self._waits(drop, now)
         except WorkError as error:
             if error.reason == "store_down":
                 raise
@@ -97,11 +97,11 @@ class DropController(RowController[DropRows]):
     def _send(self, row: DropRows, now: datetime) -> Step:
         drop, push = row.drop, row.push
         if not push.takes_files:
-            return Step(now + SOON)
+            return self._waits(drop, now)
         sent = self._copying.send(push, drop) if drop.turns else None
         is_recent = drop.listed_at is not None and now - drop.listed_at < _SENT_AGAIN
         if sent is None and is_recent:
-            return Step(now + SOON)
+            return self._waits(drop, now)
         if sent is not None and sent.is_done:
             return self._saved(drop, None, now, _ended)
         if sent is not None:
@@ -109,6 +109,12 @@ class DropController(RowController[DropRows]):
         self._copying.list_files(push, drop)
         turns = drop.turns + 1
         return self._saved(drop, now + SOON, now, partial(_listed, sent=sent, turns=turns, now=now))
+
+    def _waits(self, drop: Drop, now: datetime) -> Step:
+        """Looks again soon; what hindered steps before is over."""
+        if not drop.trouble:
+            return Step(now + SOON)
+        return self._saved(drop, now + SOON, now, lambda _: None)
 
     def _saved(self, drop: Drop, again: datetime | None, now: datetime, change: Change) -> Step:
         """Saves a change, shows it on the push's card, and lets the push go on."""

@@ -57,6 +57,19 @@ def _wait_for(rig: Dropping, phase: DropPhase) -> None:
     raise AssertionError(f"it is not {phase}: {rig.row()}")
 
 
+def test_a_trouble_that_is_over_is_not_shown(rig: Dropping) -> None:
+    rig.put(rig.drop(LABELS))
+    _wait_for(rig, DropPhase.SENDING)
+    rig.waits()
+    key = f"{rig.push().box.removeprefix(f's3://{rig.bucket}/')}grant.json"
+    rig.lake.client.put_object(Bucket=rig.bucket, Key=key, Body=b"half a gra")
+    rig.steps(20)
+    assert rig.row().trouble == "The grant of the push cannot be read."
+    rig.lake.client.delete_object(Bucket=rig.bucket, Key=key)
+    rig.steps(40)
+    assert (rig.row().trouble, rig.row().phase) == ("", DropPhase.SENDING)
+
+
 def test_lost_answers_of_the_store_change_nothing(lake: Lake, through: Open) -> None:
     lost = set[tuple[str, str]]()
 

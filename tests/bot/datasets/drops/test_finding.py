@@ -151,8 +151,10 @@ def test_messages_without_a_scope_for_them_say_so(rig: Dropping) -> None:
     rig.put(link)
     assert rig.fails() == (
         "The bot may not read messages here: its Slack app lacks a scope for that.",
-        "Drop the files into another channel of your team, or ask a platform admin to run"
-        " `quartermaster doctor`.",
+        (
+            "Drop the files into another channel of your team, or ask a platform admin to run"
+            " `quartermaster doctor`."
+        ),
     )
 
 
