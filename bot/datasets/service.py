@@ -127,7 +127,7 @@ class DatasetService:
         return row
 
     def offer_copy(self, session: Session, caller: Caller, dataset: Dataset, command: str) -> Reply:
-        """What a version with a copy would take; `command` asks for it."""
+        """What a version with a copy would take; `command` starts it."""
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
         newest = next(iter(finding.versions(session, dataset.id)), None)

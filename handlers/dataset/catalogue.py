@@ -1,7 +1,6 @@
 """/dataset: the catalogue of datasets and their versions."""
 
 import re
-import shlex
 from dataclasses import dataclass
 
 from bot.commands.context import Context
@@ -104,13 +103,6 @@ class VersionArguments:
     has_copy: bool = False
     is_meant: bool = False
 
-    @property
-    def command(self) -> str:
-        """The command that asks for the same."""
-        named = f" --name {self.name}" if self.name else ""
-        noted = f" --note {shlex.quote(self.note)}" if self.note else ""
-        return f"dataset version {self.of}{named}{noted} --copy"
-
 
 @dataset.verb(
     "add",
@@ -202,8 +194,7 @@ def version(ctx: Context, asked: VersionArguments) -> Reply:
     catalogue = ctx.datasets.catalogue
     found = catalogue.find(ctx.session, ctx.team()[0], asked.of)
     if asked.has_copy and not asked.is_meant:
-        command = ctx.format_command(asked.command)
-        return catalogue.offer_copy(ctx.session, ctx.caller, found, command)
+        return catalogue.offer_copy(ctx.session, ctx.caller, found, ctx.again("--yes"))
     row = catalogue.version(
         ctx.session, ctx.caller, found, asked.name, asked.note, ctx.now, has_copy=asked.has_copy
     )
@@ -263,8 +254,7 @@ def remove(ctx: Context, reference: Reference, is_copy: bool, is_meant: bool) ->
     found = catalogue.find(ctx.session, team, reference.name)
     made = catalogue.copied(ctx.session, found)
     if made and not is_meant:
-        command = ctx.format_command(f"dataset remove {found.name}")
-        return all_removal_offered(found, made, command)
+        return all_removal_offered(found, made, ctx.again("--yes"))
     row = catalogue.remove(ctx.session, ctx.caller, found, ctx.now)
     undo = code(ctx.format_command(f"dataset add {row.name} {row.source} --store {row.store}"))
     gone = plain("Its copies are being removed; a card in this channel shows the progress.")
@@ -282,22 +272,22 @@ def _remove_copy(
     ctx: Context, team: str, reference: Reference, *, is_copy: bool, is_meant: bool
 ) -> Reply:
     """Removes the copy of a version, which itself stays."""
-    command = ctx.format_command(f"dataset remove {reference.name}@{reference.version or 'v3'}")
     if not is_copy:
         raise UsageError(
             f"{reference.spelled} is not removed: a version stays as long as its dataset, because"
             " runs name it.",
-            f"To remove only its copy: `{command} --copy`.",
+            f"To remove only its copy: `{ctx.again('--copy')}`.",
         )
     if reference.version is None:
+        example = ctx.format_command(f"dataset remove {reference.name}@v3 --copy")
         raise UsageError(
-            "Name the version whose copy is to be removed.", f"For example `{command} --copy`."
+            "Name the version whose copy is to be removed.", f"For example `{example}`."
         )
     catalogue = ctx.datasets.catalogue
     version = catalogue.find_version(ctx.session, team, reference)
     catalogue.copies.check(ctx.session, ctx.caller, version)
     if not is_meant:
-        return removal_offered(version, f"{command} --copy")
+        return removal_offered(version, ctx.again("--yes"))
     catalogue.copies.remove(ctx.session, ctx.caller, version, ctx.now)
     return Reply(
         (

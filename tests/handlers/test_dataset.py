@@ -235,6 +235,23 @@ def test_copy_is_removed_after_a_question(client: CommandClient) -> None:
     ]
 
 
+def test_offered_commands_keep_the_team(client: CommandClient) -> None:
+    def says(text: str) -> str:
+        return client.says(ALICE, "D0ALICE", f"/dataset {text}")
+
+    client.says(ALICE, TEAM_A, ADD)
+    record = "version chest-xray --team team-a --copy"
+    assert f"`/dataset {record} --yes` starts it." in says(record)
+    says(f"{record} --yes")
+    recorded(client)
+    copied(client)
+    remove = "remove chest-xray@v1 --team team-a"
+    assert says(remove).endswith(f"To remove only its copy: `/dataset {remove} --copy`.")
+    assert f"`/dataset {remove} --copy --yes` removes it." in says(f"{remove} --copy")
+    remove = "remove chest-xray --team team-a"
+    assert f"`/dataset {remove} --yes` removes it." in says(remove)
+
+
 def test_dataset_with_copies_is_removed_after_a_question(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, ADD)
     client.says(ALICE, TEAM_A, "/dataset version chest-xray --name v1 --copy --yes")

@@ -17,7 +17,7 @@ def copy_offered(
         _expected(newest, price),
         plain("Objects that have a copy already are not copied again. If the bucket keeps versions,"
               " nothing is copied, because the version then names the version of each object."),
-        join("Nothing has started. ", code(f"{command} --yes"), " starts it."),
+        join("Nothing has started. ", code(command), " starts it."),
     ]  # fmt: skip
     return Reply(tuple(lines))
 
@@ -43,7 +43,7 @@ def removal_offered(version: Version, command: str) -> Reply:
                   f" {size(whole)} ({cost}). What other copied versions share of it stays."),
             plain(f"{version.reference} stays in the catalogue, and so do its caches. But it cannot"
                   " be cached again once its objects are overwritten or deleted in the source."),
-            join("Nothing has been removed. ", code(f"{command} --yes"), " removes it. This cannot"
+            join("Nothing has been removed. ", code(command), " removes it. This cannot"
                  " be undone."),
         )
     )  # fmt: skip
@@ -56,7 +56,7 @@ def all_removal_offered(dataset: Dataset, made: list[Version], command: str) -> 
         (
             plain(f"Removing {dataset.name} also removes the copies of {names}. Versions whose"
                   " objects were overwritten or deleted in the source are then lost."),
-            join("Nothing has been removed. ", code(f"{command} --yes"), " removes it. This cannot"
+            join("Nothing has been removed. ", code(command), " removes it. This cannot"
                  " be undone."),
         )
     )  # fmt: skip
