@@ -167,7 +167,7 @@ def _free(names: Iterator[str]) -> Iterator[str]:
 
 def _safe(name: str) -> str:
     plain = _UNSAFE.sub("_", unicodedata.normalize("NFC", name)).strip()
-    stem, dot, kind = plain.rpartition(".")
+    stem, dot, kind = plain.rpartition(".") if "." in plain else (plain, "", "")
     while stem and len(plain.encode()) > _LONGEST_NAME:
         stem = stem[:-1]
         plain = f"{stem}{dot}{kind}"
