@@ -245,6 +245,13 @@ class TrainingService:
         engines = map(self._engines, self._settings().teams[team].reach)
         return tuple(each.cluster for each in engines if each is not None and each.trouble())
 
+    def unread_cluster(self, asked: AskedRun) -> str:
+        """A cluster of the run that was not read completely yet; refusals there may be wrong."""
+        clusters = dict.fromkeys((asked.cluster, *(each.cluster for each in asked.places)))
+        engines = (self._engines(each) for each in clusters)
+        unread = (each.cluster for each in engines if each and not each.queues.view.synced)
+        return next(unread, "")
+
     def view_age_seconds(self, cluster: str) -> float:
         """The age of the view of the cluster's queues; infinite before the first read."""
         engine = self._engines(cluster)

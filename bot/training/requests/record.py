@@ -26,6 +26,10 @@ _ENDS = {
 }
 
 
+class _NotReadError(UserError):
+    """A cluster was not read completely yet, so that a refusal may be wrong."""
+
+
 @dataclass(frozen=True)
 class RunRequestRecorder:
     """Submits runs whose costs were approved, for their owners as `access` knows them."""
@@ -52,22 +56,25 @@ class RunRequestRecorder:
             owner = name_of(session, row.workspace_id, row.person)
             _refuse(session, row, f"{owner} may no longer submit runs of {row.team}.", "", now)
             return
-        if approval is not None and self.approvals.use(session, approval, row.digest, now):
-            self._begin(session, row, caller, now)
+        try:
+            with savepoint(session):
+                if approval is not None and self.approvals.use(session, approval, row.digest, now):
+                    self._begin(session, row, caller, now)
+        except _NotReadError as error:  # the approval is not used up by that
+            self._hinder(session, row, error.message)
         refresh_cards(session, row.subject, live=False)
 
     def _begin(self, session: Session, row: RunRequest, caller: Caller, now: datetime) -> None:
         """Submits the run; if it is refused, what was written for it until then is taken back."""
         asked = asked_run(row)
+        unread = self.runs.unread_cluster(asked.asked)
         try:
             with savepoint(session):
                 run, made = self._submitted(session, caller, asked, now)
-        except CostlyRunError as error:
-            reason = f"{changed_words(asked.costs, error.asked.costs)} Nothing was submitted."
-            advice = f"Submit the {row.what} again, which requests that."
-            _refuse(session, row, reason, advice, now)
         except UserError as error:
-            _refuse(session, row, error.message, error.hint, now)
+            if unread:
+                raise _NotReadError(f"Cluster {unread} has not been read yet.") from error
+            _refuse_by(session, row, asked, error, now)
         else:
             row.run_id = run.run_id
             finish(session, row, RequestPhase.SUBMITTED, now, made)
@@ -109,6 +116,16 @@ def finish(
     note = ThreadMessage("ended", told, owner=row.person)
     post_once(session, row.subject, row.channel, note, now)
     refresh_cards(session, row.subject, live=False)
+
+
+def _refuse_by(
+    session: Session, row: RunRequest, asked: CostlyRun, error: UserError, now: datetime
+) -> None:
+    if isinstance(error, CostlyRunError):
+        reason = f"{changed_words(asked.costs, error.asked.costs)} Nothing was submitted."
+        _refuse(session, row, reason, f"Submit the {row.what} again, which requests that.", now)
+    else:
+        _refuse(session, row, error.message, error.hint, now)
 
 
 def _refuse(session: Session, row: RunRequest, reason: str, unblock: str, now: datetime) -> None:

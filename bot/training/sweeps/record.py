@@ -74,14 +74,18 @@ class SweepRecorder:
     ) -> None:
         """Submits a run; if it is refused, what was written for it until then is taken back."""
         approved = [msgspec.convert(each, ExcessCost) for each in sweep.approved]
+        unread = self.runs.unread_cluster(wanted)
         try:
             with savepoint(session):
                 self.runs.begin(session, caller, wanted, now, approved)
-        except CostlyRunError as error:
-            said = changed_words(approved, error.asked.costs) if approved else error.message
-            _stop(session, sweep, f"{wanted.name} was refused: {said}", error.hint, now)
         except UserError as error:
-            _stop(session, sweep, f"{wanted.name} was refused: {error.message}", error.hint, now)
+            if unread:
+                _hinder(session, sweep, f"Cluster {unread} has not been read yet. {AGAIN}")
+                return
+            said = error.message
+            if approved and isinstance(error, CostlyRunError):
+                said = changed_words(approved, error.asked.costs)
+            _stop(session, sweep, f"{wanted.name} was refused: {said}", error.hint, now)
         else:
             sweep.obstacle = sweep.trouble = ""
             _note(session, sweep, now)

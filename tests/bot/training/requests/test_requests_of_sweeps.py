@@ -196,6 +196,22 @@ def test_a_cells_name_taken_meanwhile_is_refused(requesting: Requesting) -> None
     assert [name for name, *_ in requesting.runs()] == ["wide-2"]
 
 
+def test_an_unread_cluster_delays_an_approved_sweep(requesting: Requesting) -> None:
+    requesting.set_policy({"gpu_type": "h100"})
+    row_id = requesting.request_sweep()
+    requesting.decides(row_id)
+    requesting.lose_lab()
+    requesting.pass_time(minutes=2)
+    row = requesting.row(row_id)
+    assert (row.phase, row.obstacle) == ("asked", "Cluster lab has not been read yet.")
+    assert requesting.approval(row_id).phase == ApprovalPhase.APPROVED
+    requesting.other.cluster.faults.unavailable = False
+    requesting.pass_time(minutes=2)
+    assert requesting.row(row_id).phase == RequestPhase.SUBMITTED
+    assert requesting.approval(row_id).phase == ApprovalPhase.USED
+    assert len(requesting.runs()) == len(("wide-1", "wide-2", "wide-3"))
+
+
 def test_a_denied_sweep_submits_nothing(requesting: Requesting) -> None:
     row_id = requesting.request_sweep()
     requesting.decides(row_id, verdict=Verdict.DENY)

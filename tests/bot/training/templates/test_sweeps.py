@@ -214,6 +214,24 @@ def test_a_template_gone_stops_the_sweep(two: TwoClusters) -> None:
     ]
 
 
+def test_an_unread_cluster_delays_the_next_cell(two: TwoClusters) -> None:
+    """What it has is unknown then: a refusal for that reason may not stop the sweep for good."""
+    burst = TEMPLATES["burst"] | {"gpu_type": "h100"}
+    two.policy = policy({"dgx": TEMPLATES["dgx"], "burst": burst})
+    sweep_id = sweeps(two, gpus=4, templates=BOTH, at_most=1)
+    two.pass_time(seconds=30)
+    two.lose_lab()
+    two.pass_time(minutes=10)
+    assert shown(two, sweep_id).splitlines()[:3] == [
+        "⚠️ Sweep wide · Waiting",
+        "3 cells: 1 succeeded, 2 not submitted yet.",
+        "Cluster lab has not been read yet. Retrying every minute.",
+    ]
+    two.other.cluster.faults.unavailable = False
+    two.pass_time(minutes=20)
+    assert phases(two) == dict.fromkeys(("wide-1", "wide-2", "wide-3"), "succeeded")
+
+
 def test_unfit_templates_refuse_a_sweep(two: TwoClusters) -> None:
     with pytest.raises(ConflictError, match="creates a PVC in one cluster"):
         sweeps(two, templates=BOTH, pvc=(NewVolume("standard", "10Gi", "/out"),))

@@ -72,6 +72,14 @@ class TwoClusters(Rig):
     def refresh(self, resource: Resource[Any], selector: str = "") -> list[Change]:
         return [] if self.world.faults.unavailable else super().refresh(resource, selector)
 
+    def lose_lab(self) -> None:
+        """A new process, to which `lab` has not answered yet."""
+        self.other.cluster.faults.unavailable = True
+        self.forget_view()
+        for kind in (*self.of_lab, *WORKLOADS):
+            self.lab.view.store(kind).synced = False
+        self.restart()
+
     def _changes_in_lab(self) -> list[Change]:
         if self.other.cluster.faults.unavailable:
             return []
