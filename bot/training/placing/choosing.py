@@ -116,7 +116,7 @@ class Choosing:
             after = asked.fallback_after or template.after
             typed = asked.fallback_after is not None
             found.append(Option(place, spec, name, template, after, typed))
-        _refuse_new_volumes(found)
+        _refuse_new_volumes(found, can_mount=True)
         return tuple(found)
 
     def begun(self, caller: Caller, asked: AskedRun) -> tuple[Option, ...]:
@@ -259,9 +259,10 @@ def _refuse_cluster(asked: Submission) -> None:
 def _refuse_single(names: Sequence[str], after: timedelta | None) -> None:
     if after is not None and len(names) == 1:
         (only,) = names
+        other = "dgx" if only == "burst" else "burst"
         raise UsageError(
             f"`--fallback-after` needs a second template to move on to; `--on` names {only} only.",
-            f"Add one, for example `--on {only},burst`, or leave `--fallback-after` out.",
+            f"Add one, for example `--on {only},{other}`, or leave `--fallback-after` out.",
         )
 
 
@@ -297,15 +298,20 @@ def _renewed(spec: RunSpec, template: Template) -> RunSpec:
     return msgspec.structs.replace(spec, gpu_type=gpu_type, node_selector=selector)
 
 
-def _refuse_new_volumes(options: Sequence[Option]) -> None:
-    """ConflictError if PVCs were to be created in a cluster that the run may leave."""
+def _refuse_new_volumes(options: Sequence[Option], *, can_mount: bool = False) -> None:
+    """ConflictError if PVCs were to be created in a cluster that the run may leave.
+
+    With `can_mount`, the command can name other PVCs.
+    """
     clusters = list(dict.fromkeys(each.team.cluster for each in options))
     volumes = options[0].spec.volumes
     if len(clusters) > 1 and volumes:
-        made = volumes[0]
+        made, hint = volumes[0], f"Name templates of one cluster: `--on {options[0].name}`."
+        if can_mount:
+            existing = f"`--pvc NAME:{made.path}`"
+            hint += f" Or mount a PVC that exists under the same name in each: {existing}."
         raise ConflictError(
             f"`--pvc {made.storage_class}:{made.size}:{made.path}` creates a PVC in one cluster,"
             f" but this run may start on {' or '.join(clusters)}.",
-            f"Mount a PVC that exists under the same name in each: `--pvc NAME:{made.path}`. Or"
-            f" name templates of one cluster: `--on {options[0].name}`.",
+            hint,
         )

@@ -103,8 +103,8 @@ def test_new_volumes_in_two_clusters_are_refused(two: TwoClusters) -> None:
             " default or lab."
         ),
         (
-            "Mount a PVC that exists under the same name in each: `--pvc NAME:/mnt`."
-            " Or name templates of one cluster: `--on dgx`."
+            "Name templates of one cluster: `--on dgx`."
+            " Or mount a PVC that exists under the same name in each: `--pvc NAME:/mnt`."
         ),
     )
     two.submit("wide", templates=("dgx",), pvc=(volume,))

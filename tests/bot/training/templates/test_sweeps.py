@@ -189,10 +189,18 @@ def test_unfit_templates_for_a_cell_are_refused(two: TwoClusters) -> None:
         again(two, "wide-1", "moon")
     with pytest.raises(UsageError, match="it names none"):
         again(two, "wide-1", after=timedelta(minutes=5))
-    with pytest.raises(UsageError, match="needs a second template"):
-        again(two, "wide-1", "dgx", after=timedelta(minutes=5))
-    with pytest.raises(ConflictError, match="creates a PVC in one cluster"):
+    with pytest.raises(UsageError, match="needs a second template") as single:
+        again(two, "wide-1", "burst", after=timedelta(minutes=5))
+    assert "`--on burst,dgx`" in single.value.hint
+    with pytest.raises(ConflictError) as spread:
         again(two, "wide-1", *BOTH)
+    assert (spread.value.message, spread.value.hint) == (
+        (
+            "`--pvc standard:10Gi:/out` creates a PVC in one cluster, but this run may start on"
+            " default or lab."
+        ),
+        "Name templates of one cluster: `--on dgx`.",
+    )
     assert again(two, "wide-1", "burst").warnings == (
         (
             "PVCs that were created for it in cluster default stay there; new ones are created in"
