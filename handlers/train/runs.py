@@ -40,7 +40,6 @@ from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.pods.launchers import LAUNCHERS
 from bot.training.logs.reads import LogRequest
-from bot.training.placing.choosing import TemplatesAsked
 from bot.training.records.lineage import lineage_of
 from bot.training.records.record import details
 from bot.training.records.spans import times_of
@@ -77,7 +76,7 @@ from handlers.train.parameters import (
     StateKept,
     TemplateNames,
 )
-from handlers.train.starting import restarted, resubmitted, started
+from handlers.train.starting import restarted, resubmitted, started, templates_for
 from handlers.train.submissions import SUBMISSIONS
 from handlers.train.sweeps import (
     ask_to_stop,
@@ -300,7 +299,8 @@ def resubmit(
 ) -> Reply:
     """Submits the run again."""
     found = ctx.training.runs.find(ctx.session, ctx.team()[0], run)
-    on = TemplatesAsked(templates, fallback_after) if templates or fallback_after else None
+    options = train.verbs["submit"].parameters
+    on = templates_for(ctx, found, templates, fallback_after, options)
     if from_snapshot is None:
         return resubmitted(ctx, ctx.caller, found, on)
     if on is not None:

@@ -1,10 +1,12 @@
 """Starts a run: submits it, offers it with the caches that it lacks, or requests its cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 
 from bot.commands.context import Context
 from bot.people.access import Caller
 from bot.slack.card import Reply
+from bot.slack.grammar.declarations import Parameter
 from bot.slack.grammar.parameters import LONGEST_NAME, short_name
 from bot.slack.markup import Markup, code, join
 from bot.training.offers.replies import offered
@@ -12,8 +14,31 @@ from bot.training.placing.choosing import TemplatesAsked
 from bot.training.placing.limits import CostlyRun, CostlyRunError
 from bot.training.requests.wording import receipt as request_receipt
 from bot.training.runs.replies import receipt
+from bot.training.spec import asked_spec
+from bot.training.submission.building import Submission
 from bot.training.submission.new_run import Submitted, UncachedRunError
+from bot.training.submission.presets import presets_of, with_preset
 from bot.training.tables import Run
+
+
+def templates_for(
+    ctx: Context,
+    run: Run,
+    names: tuple[str, ...],
+    after: timedelta | None,
+    options: Iterable[Parameter],
+) -> TemplatesAsked | None:
+    """The templates on which an earlier run is to wait now; None if none are named.
+
+    NotAllowedError if its preset locks others; `options` are those of a submission.
+    """
+    if not names and after is None:
+        return None
+    presets, preset = presets_of(ctx.settings, ctx.settings.teams[run.team]), asked_spec(run).preset
+    if preset in presets:
+        asked = Submission(run.name, preset=preset, templates=names, fallback_after=after)
+        with_preset(asked, presets, options)
+    return TemplatesAsked(names, after)
 
 
 def resubmitted(ctx: Context, caller: Caller, run: Run, on: TemplatesAsked | None = None) -> Reply:

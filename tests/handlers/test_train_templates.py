@@ -245,6 +245,17 @@ def test_a_preset_can_lock_the_templates(client: CommandClient) -> None:
     ]
 
 
+def test_a_run_again_keeps_locked_templates(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, f"/train submit wide --preset fixed --image {IMAGE} --gpus 1")
+    client.says(ALICE, TEAM_A, "/train stop wide")
+    work(client)
+    assert client.says(ALICE, TEAM_A, "/train resubmit wide --on night").splitlines() == [
+        "`--on` is locked by preset fixed: it is dgx.",
+        "Leave it out, or submit without `--preset fixed`.",
+    ]
+    assert client.says(ALICE, TEAM_A, "/train resubmit wide --on dgx").startswith("Submitted")
+
+
 def test_without_templates_the_list_says_who_defines_them(
     tmp_path: Path, database_url: str, served: Served
 ) -> None:
