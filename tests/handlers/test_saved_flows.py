@@ -107,11 +107,14 @@ def test_a_refused_run_refuses_the_whole_flow(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, f"/train submit prep-v2 {IMAGE} -- python prep.py")
     taken = client.says(ALICE, TEAM_A, "/train flow run nightly --suffix v2")
     assert "`/train flow run nightly --suffix v3`" in taken.splitlines()[1]
+    client.says(ALICE, TEAM_A, f"/train submit prep-v3 {IMAGE} -- python prep.py")
+    taken = client.says(ALICE, TEAM_A, "/train flow run nightly --suffix v3")
+    assert "`/train flow run nightly --suffix v4`" in taken.splitlines()[1]
     ends(client)
     client.says(ALICE, TEAM_A, f"/train submit eval {IMAGE} -- python eval.py")
     said = client.says(ALICE, TEAM_A, "/train flow run nightly").splitlines()
     assert said[0].startswith("Run eval of the flow was refused: eval#2 has not ended")
-    assert list(runs(client)) == [*before, "prep-v2", "eval#2"]
+    assert list(runs(client)) == [*before, "prep-v2", "prep-v3", "eval#2"]
 
 
 def test_a_flow_is_shown_and_listed(client: CommandClient) -> None:

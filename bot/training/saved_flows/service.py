@@ -1,5 +1,6 @@
 """The operations on saved flows: checks requests and writes rows, without calls to clusters."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -116,8 +117,7 @@ class FlowService:
         try:
             return self.starter.start(session, caller, flow, suffix, now)
         except NameTakenError as error:
-            other = "v3" if suffix == "v2" else "v2"
-            again = self._format_command(f"train flow run {flow.name} --suffix {other}")
+            again = self._format_command(f"train flow run {flow.name} --suffix {_next(suffix)}")
             error.hint = (
                 f"Wait until it ends, stop it with `{error.stop}`, or start the flow under other"
                 f" names: `{again}`. No run was submitted."
@@ -247,6 +247,12 @@ class FlowService:
     ) -> None:
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
         record(session, actor, verb, (FLOW, flow.id), {"name": flow.name} | facts, at=now)
+
+
+def _next(suffix: str) -> str:
+    """A suffix to try in place of one whose names are in use: v3 after v2."""
+    found = re.fullmatch("v([0-9]{1,4})", suffix)
+    return f"v{int(found[1]) + 1}" if found else "v2"
 
 
 def _names(flow: Flow) -> str:
