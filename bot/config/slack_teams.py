@@ -27,7 +27,8 @@ def with_slack_teams(settings: Settings, rows: TeamRows) -> tuple[Settings, tupl
             continue
         if moved:
             problems.append(f"Team {name}, created in Slack, is not handed over: {moved}")
-        found = with_slack_team(settings, name, said)
+        counts = {**said, "handed_over": False} if moved else said
+        found = with_slack_team(settings, name, counts)
         if isinstance(found, Settings):
             settings = found
         else:

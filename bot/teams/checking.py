@@ -26,7 +26,7 @@ def settings_with_teams(settings: Settings) -> tuple[Settings, Findings]:
         database.close()
     found, problems = with_slack_teams(settings, rows)
     both = tuple(each for each in rows if each in settings.teams)
-    return found, chain(_teams(tuple(rows), problems), _in_both(settings, rows, both))
+    return found, chain(_teams(tuple(rows), problems), _in_both(found, rows, both))
 
 
 def check_rights(settings: Settings, cluster: Cluster, about: str) -> Findings:

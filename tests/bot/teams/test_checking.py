@@ -70,3 +70,27 @@ def test_team_named_twice_says_what_counts(teaming: Teaming) -> None:
         told = teaming.told(database=database, teams={"vision": vision})
         _, findings = settings_with_teams(told)
         assert list(findings)[1:] == [Finding("teams", "ok", says)]
+
+
+def test_team_that_is_not_handed_over_is_not_said_to_be(teaming: Teaming) -> None:
+    teaming.created(channel="C0VISION")
+    database = {"url": str(teaming.database._write.url)}
+    vision = {"namespace": "vision", "queue": "gpus", "handed_over": True}
+    _, findings = settings_with_teams(teaming.told(database=database, teams={"vision": vision}))
+    assert [(each.state, each.says) for each in findings] == [
+        ("ok", "created in Slack: vision"),
+        (
+            "failed",
+            (
+                "Team vision, created in Slack, is not handed over: quartermaster.yaml has queue"
+                " gpus, not vision"
+            ),
+        ),
+        (
+            "ok",
+            (
+                "vision is in quartermaster.yaml and in Slack; Slack's cluster, namespace, queue,"
+                " channels count"
+            ),
+        ),
+    ]

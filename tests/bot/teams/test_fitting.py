@@ -142,3 +142,4 @@ def test_file_with_another_place_takes_nothing_over(
     assert (team.cluster, team.namespace, team.queue, team.channels) == (
         "default", "vision", "vision", (VISION,),
     )  # fmt: skip
+    assert not team.handed_over
