@@ -69,6 +69,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _hopeless_policies(settings)
     yield from _two_ways_to_share(settings)
     yield from _control_planes(settings)
+    yield from _sessions_apart(settings)
     yield from _gpu_sources(settings)
     yield from _unknown_teams_of_stores(settings)
     yield from _places_of_other_types(settings)
@@ -117,6 +118,19 @@ def _control_planes(settings: Settings) -> Iterator[Mistake]:
         if cluster.engine != "runai" and cluster.runai is not None:
             words = f"runai is only used with engine: runai, not {cluster.engine}; remove one."
             yield ("clusters", name, "runai"), words
+
+
+def _sessions_apart(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of queues for sessions: a project of Run:ai is a namespace, too."""
+    for name, team in settings.teams.items():
+        there = (each for each in team.reach if each in settings.clusters)
+        found = next((each for each in there if settings.clusters[each].engine == "runai"), None)
+        if team.interactive_queue is not None and found is not None:
+            words = (
+                f"interactive_queue is for Kueue and KAI, and cluster {found} has engine: runai;"
+                f" remove it, or take the cluster from teams.{name}."
+            )
+            yield ("teams", name, "interactive_queue"), words
 
 
 def _misplaced_templates(settings: Settings) -> Iterator[Mistake]:

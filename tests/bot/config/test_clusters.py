@@ -143,6 +143,16 @@ def test_run_ai_needs_its_control_plane(tmp_path: Path) -> None:
     )
 
 
+def test_run_ai_keeps_no_sessions_apart(tmp_path: Path) -> None:
+    apart = "local_queue: team-a\n    interactive_queue: sessions"
+    told = GOOD.replace("local_queue: team-a", apart)
+    assert load(tmp_path, told).teams["team-a"].interactive_queue == "sessions"
+    assert refusal(tmp_path, told + RUNAI) == (
+        "quartermaster.yaml line 7: interactive_queue is for Kueue and KAI, and cluster default has"
+        " engine: runai; remove it, or take the cluster from teams.team-a."
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "line", "words"),
     [
