@@ -8,6 +8,8 @@ from bot.errors import UserError
 from bot.teams.tables import ChangePhase
 from tests.bot.teams.teaming import OnKai, OnNone, Teaming
 
+POOL = "kai.scheduler/node-pool"
+
 
 def test_queue_of_sessions_on_kueue_shares_nothing(teaming: Teaming) -> None:
     row_id = teaming.created(gpus=8, above="gpus", interactive_gpus=2)
@@ -47,6 +49,38 @@ def test_queue_of_sessions_on_kai_has_a_limit(on_kai: OnKai) -> None:
     assert queue["spec"]["parentQueue"] == "research"
     assert queue["spec"]["resources"]["gpu"] == {"quota": 2, "limit": 2, "overQuotaWeight": 2}
     assert on_kai.found("queues")["spec"]["resources"]["gpu"]["limit"] == -1
+
+
+def test_sessions_on_kai_are_below_a_queue_of_their_node_pool(on_kai: OnKai) -> None:
+    """The scheduler of a node pool sees its Queues alone, and drops those without a parent."""
+    pool = {"metadata": {"name": "lab", "labels": {POOL: "a100"}}, "spec": {}}
+    on_kai.world.create("queues", pool)
+    with pytest.raises(UserError) as caught:
+        on_kai.create(interactive_gpus=2, interactive_type="a100")
+    assert (caught.value.message, caught.value.hint) == (
+        "There is no parent Queue research-a100 in node pool a100.",
+        (
+            "A platform admin can create it, with the label kai.scheduler/node-pool: a100. Or leave"
+            " out `--interactive-type`."
+        ),
+    )
+    pool["metadata"]["name"] = "research-a100"
+    on_kai.world.create("queues", pool)
+    row_id = on_kai.created(gpus=6, interactive_gpus=2, interactive_type="a100")
+    assert on_kai.row(row_id).phase == ChangePhase.DONE
+    queue = on_kai.found("queues", "vision-sessions")
+    assert queue["metadata"]["labels"][POOL] == "a100"
+    assert queue["spec"]["parentQueue"] == "research-a100"
+    assert on_kai.found("queues")["spec"]["parentQueue"] == "research"
+
+
+def test_sessions_on_kai_return_to_the_default_node_pool(on_kai: OnKai) -> None:
+    pool = {"metadata": {"name": "research-a100", "labels": {POOL: "a100"}}, "spec": {}}
+    on_kai.world.create("queues", pool)
+    on_kai.created(gpu_type="a100", interactive_gpus=2, interactive_type="default")
+    queue = on_kai.found("queues", "vision-sessions")
+    assert POOL not in queue["metadata"]["labels"]
+    assert queue["spec"]["parentQueue"] == "research"
 
 
 def test_removal_deletes_both_queues(teaming: Teaming) -> None:

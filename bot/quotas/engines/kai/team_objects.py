@@ -1,9 +1,12 @@
 """The Queue of a new team."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from bot.cluster.resources import KAI_QUEUES
+from bot.cluster.types.kai import Queue
+from bot.errors import NotFoundError
 from bot.quotas.engines.engine import Manifest, Queues
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, node_pool
 from bot.quotas.engines.kai.quota_fields import plain_number
@@ -33,7 +36,9 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
     if not asked.interactive_gpus:
         return found
     of_sessions = one_of(asked.interactive_type or pool, pools, "node pool", "--interactive-type")
-    return replace(found, interactive_type=of_sessions)
+    found = replace(found, interactive_type=of_sessions)
+    _refuse_orphan(_for_sessions(found), every)
+    return found
 
 
 def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
@@ -45,7 +50,33 @@ def make(team: TeamQuota, units: QuotaUnits) -> tuple[TeamObject, ...]:
     own = _queue(team, limit=-1)
     if not team.interactive_gpus:
         return (own,)
-    return (own, _queue(team.for_sessions, limit=team.interactive_gpus))
+    return (own, _queue(_for_sessions(team), limit=team.interactive_gpus))
+
+
+def _for_sessions(team: TeamQuota) -> TeamQuota:
+    """The quota of its sessions, below the Queue that their node pool has in place of the team's.
+
+    KAI's scheduler of a node pool sees its Queues alone, and ignores those without a parent there.
+    """
+    sessions = team.for_sessions
+    if sessions.gpu_type == team.gpu_type:
+        return sessions
+    top = team.above.removesuffix(f"-{team.gpu_type}")
+    is_default = sessions.gpu_type == DEFAULT_POOL
+    return replace(sessions, above=top if is_default else f"{top}-{sessions.gpu_type}")
+
+
+def _refuse_orphan(sessions: TeamQuota, every: Sequence[Queue]) -> None:
+    pool = sessions.gpu_type
+    there = {e.name for e in every if not e.spec.parent_queue and node_pool(e) == pool}
+    if sessions.above in there:
+        return
+    is_default = pool == DEFAULT_POOL
+    told = f"without the label {NODE_POOL}" if is_default else f"with the label {NODE_POOL}: {pool}"
+    raise NotFoundError(
+        f"There is no parent Queue {sessions.above} in node pool {pool}.",
+        f"A platform admin can create it, {told}. Or leave out `--interactive-type`.",
+    )
 
 
 def _queue(team: TeamQuota, *, limit: int) -> TeamObject:
