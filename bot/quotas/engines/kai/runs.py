@@ -14,7 +14,7 @@ from bot.cluster.types.objects import ClusterObject, Pod
 from bot.errors import ClusterError, ConflictError
 from bot.quotas.engines.admission import AdmissionState
 from bot.quotas.engines.engine import Demand, Manifest, Placement, Queue, QueueingSpec
-from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues
+from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, KaiQueues, node_pool
 from bot.quotas.engines.kai.workloads import standing_of
 from bot.quotas.engines.manifests import (
     placed_together,
@@ -43,7 +43,7 @@ class KaiRuns:
     def apply_queueing(self, manifest: Manifest, queueing: QueueingSpec) -> Manifest:
         """The manifest with its Queue and scheduler, not suspended, and tolerant of evictions."""
         queued = deepcopy(manifest)
-        marks = {QUEUE: queueing.queue} | (
+        marks = {QUEUE: queueing.queue, **self._pool_of(queueing.queue)} | (
             {PRIORITY: queueing.priority} if queueing.priority else {}
         )
         queued["metadata"]["labels"] |= marks
@@ -148,6 +148,12 @@ class KaiRuns:
         """Empty: KAI does not report the order of pending work."""
         del queue
         return ()
+
+    def _pool_of(self, queue: str) -> dict[str, str]:
+        """The label of the Queue's node pool; KAI takes runs without one for the default pool."""
+        found = self._cluster.view.get(KAI_QUEUES, queue)
+        pool = node_pool(found) if found is not None else DEFAULT_POOL
+        return {} if pool == DEFAULT_POOL else {NODE_POOL: pool}
 
     def _refuse_unusable(self, queue: KaiQueue) -> None:
         view, name = self._cluster.view, queue.name

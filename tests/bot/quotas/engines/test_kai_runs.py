@@ -25,10 +25,13 @@ LOST = queue("lost", {"quota": 4, "limit": -1}, 0, parent="gone")
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
+    return opened(tmp_path, seen(parent(), A, TOP, LOST, nodes=(node("gpu-1"),)))
+
+
+def opened(tmp_path: Path, known: KaiQueues) -> Runs:
     path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:9", {"token": "t"})
     connection = Connection.to(str(path))
     cluster = Cluster("default", connection, "us", watched=watched_with("kai"))
-    known = seen(parent(), A, TOP, LOST, nodes=(node("gpu-1"),))
     cluster.view = known.view
     return KaiRuns(cluster, KaiQueues(known.view, GPUS))
 
@@ -80,6 +83,18 @@ def test_a_node_pool_is_a_gpu_type(runs: Runs) -> None:
     label = {"kai.scheduler/node-pool": "old"}
     assert runs.placement(known, "old") == Placement("team-a-old", label, label)
     assert runs.placement(known, "default") == Placement("team-a")
+
+
+def test_a_run_says_the_node_pool_of_its_queue(tmp_path: Path) -> None:
+    """Pods without the label go to the default node pool, whose scheduler has no such Queue."""
+    shown = queue("sessions", {"quota": 2, "limit": 2}, 0, pool="old", parent="research-old")
+    runs = opened(tmp_path, seen(parent(), shown))
+    queued = runs.apply_queueing(job(), QueueingSpec("sessions"))
+    marks = {
+        "kai.scheduler/queue": "sessions", "kai.scheduler/node-pool": "old", "ours": "1"
+    }  # fmt: skip
+    assert queued["metadata"]["labels"] == marks
+    assert queued["spec"]["template"]["metadata"]["labels"] == marks
 
 
 def test_a_part_of_a_gpu_is_an_annotation(runs: Runs) -> None:
