@@ -1,7 +1,7 @@
 """GPU types on KAI Scheduler are node pools, each with its own Queue of the team."""
 
 from playground.cluster.cluster import Cluster
-from playground.cluster.kai_story import queue
+from playground.cluster.kai_story import ABOVE, queue
 from playground.cluster.story import NODE_RESOURCES, add_node
 from playground.cluster.two_types import PRODUCT
 from playground.settings import Setup
@@ -15,9 +15,11 @@ _POOL = {"kai.scheduler/node-pool": "a100"}
 def _arrange(cluster: Cluster, workspace: Workspace) -> None:
     del workspace
     add_node(cluster, "gpu-a100", NODE_RESOURCES, PRODUCT | _POOL)
-    body = queue("team-a-a100", {"quota": 2, "limit": 2, "overQuotaWeight": 1})
-    body["metadata"]["labels"] = dict(_POOL)
-    cluster.create("queues", body)
+    gpus = {"quota": 2, "limit": 2, "overQuotaWeight": 1}
+    above = queue(f"{ABOVE}-a100", {"quota": -1, "limit": -1, "overQuotaWeight": 1}, parent="")
+    for body in (above, queue("team-a-a100", gpus, above["metadata"]["name"])):
+        body["metadata"]["labels"] = dict(_POOL)
+        cluster.create("queues", body)
 
 
 SETUP = Setup(clusters={"default": "kai"}, arrange=_arrange)

@@ -15,7 +15,6 @@ from playground.cluster.objects.store import Change, Key, key_of
 
 SCHEDULER = "kai-scheduler"
 QUEUE_LABEL = "kai.scheduler/queue"
-POOL_LABEL = "kai.scheduler/node-pool"
 GROUP_ANNOTATION = "pod-group-name"
 LAST_START = "kai.scheduler/last-start-timestamp"
 LAST_EVICTION = "kai.scheduler/last-eviction-timestamp"

@@ -12,12 +12,11 @@ from playground.cluster.kai.groups import (
     GPU,
     LAST_EVICTION,
     LAST_START,
-    POOL_LABEL,
     Group,
     groups,
     requests,
 )
-from playground.cluster.kai.shares import Row, divide, rows
+from playground.cluster.kai.shares import Row, divide, pool_of, rows
 from playground.cluster.objects.conditions import is_true
 from playground.cluster.objects.kinds import KAI_QUEUE, NODE, POD, POD_GROUP, Object
 from playground.cluster.objects.operations import stamp
@@ -106,11 +105,10 @@ class KaiScheduler:
 
     def _node(self, pod: Object, wanted: Amounts, used: dict[str, Amounts]) -> str | None:
         """The fullest node that a pod fits on."""
-        pool = (pod["metadata"].get("labels") or {}).get(POOL_LABEL)
         names = [
             str(node["metadata"]["name"])
             for node in self._nodes()
-            if (node["metadata"].get("labels") or {}).get(POOL_LABEL) == pool
+            if pool_of(node) == pool_of(pod)
             and not self._placement.obstacles(pod, node, wanted, used[node["metadata"]["name"]])
         ]
         return max(sorted(names), key=lambda name: used[name].get(GPU, _ZERO), default=None)
@@ -167,7 +165,7 @@ class KaiScheduler:
             "status": "True",
             "reason": "Unschedulable",
             "message": why[1],
-            "nodePool": (group.obj["metadata"].get("labels") or {}).get(POOL_LABEL, "default"),
+            "nodePool": pool_of(group.obj) or "default",
             "lastTransitionTime": stamp(self._world.now),
             "transitionID": str(int(told[-1]["transitionID"]) + 1 if told else 1),
             "reasons": [_reason(why)],
@@ -219,8 +217,8 @@ def _turn(row: Row | None) -> tuple[bool, tuple[bool, Decimal]]:
 
 def _forbidden(group: Group, row: Row | None) -> Why | None:
     """Why a group may not be placed whatever is free."""
-    if row is None or row.why_not:
-        said = row.why_not if row else f"queue {group.queue} does not exist"
+    if row is None or row.why_not or row.pool != pool_of(group.obj):
+        said = row.why_not if row and row.why_not else f"queue {group.queue} does not exist"
         return "QueueDoesNotExist", said
     wanted = group.wanted
     if row.is_over_limit(wanted):

@@ -8,17 +8,22 @@ from playground.cluster.objects.kinds import Object
 
 _ZERO = Decimal(0)
 _NO_LIMIT = Decimal(-1)
+POOL_LABEL = "kai.scheduler/node-pool"
 
 
 @dataclass
 class Row:
-    """A Queue that runs go to, in GPUs; `why_not` says why nothing is ever placed in it."""
+    """A Queue that runs go to, in GPUs; `why_not` says why nothing is ever placed in it.
+
+    `pool` is its node pool, None for the default one, whose scheduler sees no other's Queues.
+    """
 
     name: str
     quota: Decimal
     limit: Decimal
     weight: Decimal
     why_not: str = ""
+    pool: str | None = None
     allocated: Decimal = _ZERO
     not_preemptible: Decimal = _ZERO
     requested: Decimal = _ZERO
@@ -45,15 +50,27 @@ def rows(queues: Mapping[str, Object]) -> dict[str, Row]:
         if name in parents:
             continue
         gpu = ((queue["spec"].get("resources") or {}).get("gpu")) or {}
-        parent = queue["spec"].get("parentQueue")
         found[name] = Row(
             name,
             Decimal(str(gpu.get("quota", 0))),
             Decimal(str(gpu.get("limit", 0))),
             Decimal(str(gpu.get("overQuotaWeight", 0))),
-            "" if parent in queues else f"queue {name} has no parent queue",
+            "" if _is_below(queue, queues) else f"queue {name} has no parent queue",
+            pool_of(queue),
         )
     return found
+
+
+def pool_of(found: Object) -> str | None:
+    """The node pool that an object names."""
+    pool: str | None = (found["metadata"].get("labels") or {}).get(POOL_LABEL)
+    return pool
+
+
+def _is_below(queue: Object, queues: Mapping[str, Object]) -> bool:
+    """Whether it has a parent in its own node pool."""
+    parent = queues.get(queue["spec"].get("parentQueue", ""))
+    return parent is not None and pool_of(parent) == pool_of(queue)
 
 
 def divide(total: Decimal, queues: Mapping[str, Row]) -> None:

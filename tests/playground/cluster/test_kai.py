@@ -164,3 +164,27 @@ def test_a_gang_starts_whole_or_not(cluster: Cluster) -> None:
     assert (used(cluster, "team-a"), len(pods(cluster, "gang"))) == ("0", 3)
     submit(cluster, "loose", 8, spec=many)
     assert used(cluster, "team-a") == "16"
+
+
+POOL = {"kai.scheduler/node-pool": "a100"}
+
+
+def lists(cluster: Cluster, name: str, parent: str, labels: dict[str, str]) -> None:
+    """A Queue of team-a in a node pool."""
+    body = queue(name, {"quota": 4, "limit": 4, "overQuotaWeight": 1}, parent)
+    cluster.create("queues", body | {"metadata": {"name": name, "labels": labels}})
+
+
+def test_queue_needs_a_parent_in_its_node_pool(cluster: Cluster) -> None:
+    lists(cluster, "team-a-a100", "research", POOL)
+    submit(cluster, "lane", 2, queue="team-a-a100", labels=POOL)
+    cluster.settle()
+    assert reason(cluster, "lane") == "QueueDoesNotExist"
+
+
+def test_run_without_the_pool_of_its_queue_waits(cluster: Cluster) -> None:
+    lists(cluster, "research-a100", "", POOL)
+    lists(cluster, "team-a-a100", "research-a100", POOL)
+    submit(cluster, "lane", 2, queue="team-a-a100")
+    cluster.settle()
+    assert reason(cluster, "lane") == "QueueDoesNotExist"
