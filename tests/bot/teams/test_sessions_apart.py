@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
+from bot.quotas.engines.kai.doctor_checks import check_teams
 from bot.teams.tables import ChangePhase
 from tests.bot.teams.teaming import OnKai, OnNone, Teaming
 
@@ -72,6 +73,19 @@ def test_sessions_on_kai_are_below_a_queue_of_their_node_pool(on_kai: OnKai) -> 
     assert queue["metadata"]["labels"][POOL] == "a100"
     assert queue["spec"]["parentQueue"] == "research-a100"
     assert on_kai.found("queues")["spec"]["parentQueue"] == "research"
+
+
+def test_doctor_finds_a_parent_in_another_node_pool(on_kai: OnKai) -> None:
+    apart = {"metadata": {"name": "apart", "labels": {POOL: "a100"}},
+             "spec": {"parentQueue": "research"}}  # fmt: skip
+    on_kai.world.create("queues", apart)
+    team = on_kai.policy.teams["team-a"].model_copy(update={"interactive_queue": "apart"})
+    findings = list(check_teams({"team-a": team}, on_kai.cluster, "team"))
+    assert [each.state for each in findings] == ["ok", "failed"]
+    assert (findings[1].says, findings[1].remedy) == (
+        "Queue apart has no parent in node pool a100",
+        "Set its parentQueue to an existing Queue of that pool.",
+    )
 
 
 def test_sessions_on_kai_return_to_the_default_node_pool(on_kai: OnKai) -> None:

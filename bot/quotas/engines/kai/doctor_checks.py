@@ -8,6 +8,7 @@ from bot.cluster.types.kai import Queue, Resources
 from bot.config import Team
 from bot.findings import Finding, Findings
 from bot.quotas.engines.definition import queues_of
+from bot.quotas.engines.kai.queues import node_pool
 
 
 def check_teams(teams: Mapping[str, Team], cluster: Cluster, about: str) -> Findings:
@@ -29,6 +30,10 @@ def _check(queues: Mapping[str, Queue], about: str, setting: str, name: str) -> 
     if queue.spec.parent_queue not in queues:
         remedy = "Set its parentQueue to an existing Queue."
         return Finding(about, "failed", f"{which} has no parent", remedy)
+    pool = node_pool(queue)
+    if node_pool(queues[queue.spec.parent_queue]) != pool:
+        remedy = "Set its parentQueue to an existing Queue of that pool."
+        return Finding(about, "failed", f"{which} has no parent in node pool {pool}", remedy)
     return _limits(queue, about, which)
 
 

@@ -162,13 +162,21 @@ class KaiRuns:
                 f"KAI's Queue {name} has child Queues, and only those accept runs.",
                 "A platform admin has to set `queue` in quartermaster.yaml to one of them.",
             )
-        parent = queue.spec.parent_queue
-        if not parent or view.get(KAI_QUEUES, parent) is None:
-            missing = f"its parent {parent} is missing" if parent else "it has no parent"
+        missing = _lack_of_parent(queue, view.get(KAI_QUEUES, queue.spec.parent_queue))
+        if missing:
             raise ConflictError(
                 f"KAI never starts anything in Queue {name}: {missing}.",
-                "A platform admin has to set the Queue's parentQueue to an existing Queue.",
+                "A platform admin has to set the Queue's parentQueue to an existing Queue of its"
+                " node pool.",
             )
+
+
+def _lack_of_parent(queue: KaiQueue, parent: KaiQueue | None) -> str:
+    """Why the scheduler of a Queue's node pool ignores it; empty if it does not."""
+    name, pool = queue.spec.parent_queue, node_pool(queue)
+    if parent is None:
+        return f"its parent {name} is missing" if name else "it has no parent"
+    return "" if node_pool(parent) == pool else f"its parent {name} is not in node pool {pool}"
 
 
 def _of_run(groups: Sequence[PodGroup], root: ClusterObject) -> list[PodGroup]:

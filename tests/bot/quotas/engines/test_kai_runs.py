@@ -21,11 +21,12 @@ from tests.bot.quotas.engines.kai_objects import GPUS, node, parent, queue, seen
 A = queue("team-a", {"quota": 4, "limit": -1}, 4)
 TOP = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": "top"}}
 LOST = queue("lost", {"quota": 4, "limit": -1}, 0, parent="gone")
+OLD = queue("team-a-old", {"quota": 4, "limit": -1}, 0, pool="old")
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    return opened(tmp_path, seen(parent(), A, TOP, LOST, nodes=(node("gpu-1"),)))
+    return opened(tmp_path, seen(parent(), A, TOP, LOST, OLD, nodes=(node("gpu-1"),)))
 
 
 def opened(tmp_path: Path, known: KaiQueues) -> Runs:
@@ -170,6 +171,13 @@ def test_every_role_of_an_mpi_job_is_dressed(runs: Runs) -> None:
         (
             Demand("team-a", "lost"),
             "KAI never starts anything in Queue lost: its parent gone is missing.",
+        ),
+        (
+            Demand("team-a", "team-a-old"),
+            (
+                "KAI never starts anything in Queue team-a-old: its parent research is not in node"
+                " pool old."
+            ),
         ),
         (
             Demand("team-a", "team-a", priority="urgent"),
