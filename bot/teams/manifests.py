@@ -31,7 +31,7 @@ _KUBECTL = "kubectl.kubernetes.io/"
 
 def patch_of(settings: Settings, cluster: Cluster, plan: TeamPlan) -> Reply:
     """The manifests of a team that is not created; the cluster is asked who the bot is."""
-    objects = objects_of(settings, cluster, cluster.whoami().username, plan.team, plan.quota)
+    objects = objects_of(settings, cluster, cluster.whoami().username, plan.quota)
     document = _document(objects, plan.team, plan.said, cluster)
     return answer(f"Manifests of team {plan.team}", _LINES, document, f"team-{plan.team}.yaml")
 

@@ -10,7 +10,7 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import NAMESPACES, ROLE_BINDINGS, Resource
 from bot.cluster.types.objects import ClusterObject
-from bot.config import Settings
+from bot.config import Settings, TeamCreation
 from bot.errors import ConflictError
 from bot.quotas.engines.definition import EngineDefinition
 from bot.quotas.engines.registry import ENGINES
@@ -49,12 +49,12 @@ def kinds_of(engine: EngineDefinition) -> tuple[Resource[Any], ...]:
 
 
 def objects_of(
-    settings: Settings, cluster: Cluster, user: str, team: str, quota: TeamQuota
+    settings: Settings, cluster: Cluster, user: str, quota: TeamQuota
 ) -> tuple[TeamObject, ...]:
     """All objects of a new team in the order in which they are made; `user` is the bot's own."""
     engine = engine_of(settings, cluster.name)
     units = _units(settings, cluster, engine)
-    metadata = {"name": quota.namespace, "labels": _pod_security(settings, team)}
+    metadata = {"name": quota.namespace, "labels": _pod_security(settings)}
     return (
         TeamObject(NAMESPACES, quota.namespace, None, {"metadata": metadata}),
         *_bindings(settings, quota.namespace, user),
@@ -62,14 +62,12 @@ def objects_of(
     )
 
 
-def _pod_security(settings: Settings, team: str) -> dict[str, str]:
-    """The labels that keep pods of a namespace from its nodes, as far as the team's runs can do.
+def _pod_security(settings: Settings) -> dict[str, str]:
+    """The labels that keep pods of a namespace from its nodes.
 
     Kubernetes enforces a level on pods alone; it warns about what makes them.
     """
-    in_file, creation = settings.teams.get(team), settings.team_creation
-    may_more = in_file and (in_file.admission.host_network or in_file.admission.privileged)
-    level = "privileged" if may_more or creation is None else creation.pod_security
+    level = (settings.team_creation or TeamCreation()).pod_security
     return {f"{_POD_SECURITY}/{mode}": level for mode in ("enforce", "warn")}
 
 

@@ -37,8 +37,7 @@ def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserv
     quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above,
                       row.interactive_gpus, row.interactive_type)  # fmt: skip
     try:
-        user = cluster.whoami().username
-        objects = read(kept(objects_of(settings, cluster, user, row.team, quota)))
+        objects = read(kept(objects_of(settings, cluster, cluster.whoami().username, quota)))
         found = states(cluster, row.team, objects)
         checks = tuple(_dry_run_of(cluster, row.team, each, found) for each in found)
     except ClusterError as error:

@@ -26,5 +26,5 @@ class TeamCreation(Section):
     need, so that GPUs are what limits the team."""
 
     pod_security: Literal["restricted", "baseline", "privileged"] = "baseline"
-    """The Pod Security level that new namespaces enforce. A team whose `admission` allows
-    `host_network` or `privileged` gets `privileged`."""
+    """The Pod Security level that new namespaces enforce. `--host-network` and `--privileged` need
+    `privileged`."""
