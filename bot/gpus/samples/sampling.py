@@ -13,7 +13,7 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
 from bot.cluster.types.objects import Pod
-from bot.config import Settings
+from bot.config import Settings, Team
 from bot.database.database import Database
 from bot.gpus.amounts import WHOLE, Amounts
 from bot.gpus.minutes import minute_of
@@ -30,7 +30,8 @@ from bot.gpus.samples.holding import (
 from bot.gpus.samples.owners import Owner
 from bot.gpus.samples.pods import KnownPod, NewPod, end_pods, keep_pods, live_pods
 from bot.gpus.tables import What
-from bot.quotas import Engine, Queue
+from bot.quotas import Engine, Queue, Queues
+from bot.quotas.engines.definition import queues_of
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
@@ -217,21 +218,28 @@ def _quota_of_teams(settings: Settings, cluster: str, engine: Engine) -> dict[Ow
     queues = engine.queues
     if queues.is_absent or queues.age_seconds > _FRESH_SECONDS:
         return {}
-    found: dict[str, Queue] = {}
-    for name, team in settings.teams.items():
-        queue = queues.behind(team.namespace, team.queue) if cluster in team.reach else None
-        if queue is not None:
-            found[name] = queue
-    shared = Counter(queue.name for queue in found.values())
-    amounts: dict[Owner, int] = {}
-    for name, queue in found.items():
-        if shared[queue.name] == 1:
-            amounts |= _of(cluster, name, queue)
+    found = {
+        name: _behind(queues, team)
+        for name, team in settings.teams.items()
+        if cluster in team.reach
+    }
+    shared = Counter(queue for each in found.values() for queue in each)
+    amounts: Counter[Owner] = Counter()
+    for name, each in found.items():
+        for queue in each.values():
+            if shared[queue.name] == 1:
+                amounts.update(_of(cluster, name, queue))
     return amounts
 
 
+def _behind(queues: Queues, team: Team) -> dict[str, Queue]:
+    """The queues of a team that are known, by their names; two can be the same."""
+    found = (queues.behind(team.namespace, queue) for _, queue in queues_of(team))
+    return {each.name: each for each in found if each is not None}
+
+
 def _of(cluster: str, team: str, queue: Queue) -> Mapping[Owner, int]:
-    found: dict[Owner, int] = {}
+    found: Counter[Owner] = Counter()
     for figures in queue.figures:
         said = {What.BORROWED: figures.borrowed}
         if not figures.is_unlimited:
@@ -239,7 +247,7 @@ def _of(cluster: str, team: str, queue: Queue) -> Mapping[Owner, int]:
         for what, gpus in said.items():
             if gpus is not None:
                 owner = Owner(what, cluster, team=team, gpu_type=figures.flavor)
-                found[owner] = found.get(owner, 0) + _thousandths(gpus)
+                found[owner] += _thousandths(gpus)
     return found
 
 

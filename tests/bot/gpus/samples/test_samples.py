@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cluster.resources import NODES
+from bot.cluster.resources import CLUSTER_QUEUES, LOCAL_QUEUES, NODES
 from bot.config import Prices
 from bot.gpus.amounts import Amounts
 from bot.gpus.minutes import Window, minute_of, moment_of
@@ -19,6 +19,7 @@ from bot.training.records.spans import times_of
 from playground.cluster.story import training_job
 from tests.bot.gpus.notebook import FREE, HOURS, MINUTE, USED, begin, scrape, share
 from tests.bot.gpus.rig import ACTIVE, UTILIZATION, Sampled, offered, requested
+from tests.bot.training.sessions.test_session_queue import keep_apart
 from tests.prometheus import Scraped
 
 H100 = "NVIDIA-H100-80GB-HBM3"
@@ -48,6 +49,15 @@ def test_pods_are_attributed_to_runs_and_teams(sampled: Sampled) -> None:
     assert found.borrowed_by_team()["team-a"] == 0
     assert found.held.known == 0
     assert found.held.efficiency is None
+
+
+def test_quota_of_sessions_belongs_to_the_team(sampled: Sampled) -> None:
+    keep_apart(sampled, gpus="2")
+    for each in (CLUSTER_QUEUES, LOCAL_QUEUES):
+        sampled.refresh(each)
+    sampled.sample(5)
+    hours = {team: float(each) for team, each in sampled.used(5).quota_by_team().items()}
+    assert hours["team-a"] == pytest.approx((4 + 2) * 5 / 60)
 
 
 def test_what_ended_holds_nothing_any_more(sampled: Sampled) -> None:
