@@ -12,6 +12,7 @@ from bot.cluster.view import View
 from bot.config import Team
 from bot.quotas import Engine
 from bot.quotas.engines.admission import Blocked, Item
+from bot.quotas.engines.definition import queues_of
 from bot.quotas.engines.engine import EngineTerms
 from bot.training.kinds import ROOTS
 
@@ -49,12 +50,13 @@ class ExternalWorkloads:
         self._ours: dict[tuple[str, str], tuple[tuple[object, ...], frozenset[str]]] = {}
 
     def of(self, engine: Engine, team: Team) -> list[ExternalWorkload]:
-        """The live external workloads in the team's queue, oldest first."""
+        """The live external workloads in the team's queues, oldest first."""
         view = engine.queues.view
         ours = self._uids_of_ours(engine, team.namespace)
         found = (
             _external_workload(engine, item, known)
-            for item in engine.queues.within(team.namespace, team.queue, besides=ours)
+            for _, queue in queues_of(team)
+            for item in engine.queues.within(team.namespace, queue, besides=ours)
             for known in (_labels(view, item),)
             if not _is_ours(known, self._installation)
         )

@@ -12,7 +12,7 @@ from bot.quotas.replies import status_card
 from bot.slack.card import Reply
 from bot.slack.text import as_text
 from bot.training.tables import RunPhase
-from playground.cluster.story import cluster_queue
+from playground.cluster.story import cluster_queue, training_job
 from tests.bot.training.rig import Rig, settings
 from tests.bot.training.sessions.notebooks import begin, running
 
@@ -74,6 +74,18 @@ def test_queue_that_is_missing_refuses_sessions(rig: Rig) -> None:
     with pytest.raises(UserError, match="unheard-of"):
         begin(rig)
     assert rig.get(rig.submit("lane", gpus=1)).queue == "team-a"
+
+
+def test_work_of_others_in_their_queue_is_listed(rig: Rig) -> None:
+    keep_apart(rig)
+    running(rig)
+    for name, queue in {"lane": "team-a", "notebook": APART}.items():
+        job = training_job(name, 1, "team-a", epochs=20)
+        job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
+        rig.world.create("jobs", job, "team-a")
+    rig.pass_time(seconds=5)
+    found = rig.service.external_workloads("team-a")
+    assert {each.name: each.queue for each in found} == {"lane": "team-a", "notebook": APART}
 
 
 def test_quota_of_sessions_has_its_own_row(rig: Rig) -> None:
