@@ -143,7 +143,8 @@ def _asked(look: TeamObserved) -> Decision:
 
 def _making(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
     if row.withdrawn_by is not None:
-        return EndChange(ChangePhase.WITHDRAWN, created_so_far(look), _LEFT)
+        is_left = look.problem is not None or any(each.is_ours for each in look.objects)
+        return EndChange(ChangePhase.WITHDRAWN, created_so_far(look), _LEFT if is_left else "")
     foreign = _foreign(row, look)
     if foreign is not None:
         return EndChange(ChangePhase.FAILED, foreign.reason, foreign.unblock)

@@ -56,6 +56,20 @@ def test_team_that_is_being_created_is_withdrawn(teaming: Teaming) -> None:
     assert teaming.row(teaming.created()).phase == ChangePhase.DONE
 
 
+def test_nothing_is_said_to_stay_before_the_first_object(teaming: Teaming) -> None:
+    row_id = teaming.create()
+    teaming.pass_time(seconds=10)
+    teaming.outside.ledger.by_name["create namespaces"] = [Fault.REFUSE] * 9
+    teaming.decides(row_id)
+    teaming.pass_time(seconds=5)
+    assert teaming.row(row_id).phase == ChangePhase.MAKING
+    withdraw(teaming, row_id)
+    teaming.pass_time(minutes=2)
+    assert teaming.notes(row_id)["ended"] == (
+        f"<@{CAROL}> The request to create team vision was withdrawn. Nothing was created."
+    )
+
+
 def test_withdrawal_does_not_wait_for_the_cluster(teaming: Teaming) -> None:
     row_id = begun(teaming)
     teaming.clusters.clear()
