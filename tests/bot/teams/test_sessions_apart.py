@@ -75,6 +75,21 @@ def test_sessions_on_kai_are_below_a_queue_of_their_node_pool(on_kai: OnKai) -> 
     assert on_kai.found("queues")["spec"]["parentQueue"] == "research"
 
 
+def test_sessions_on_kai_are_no_gpu_type_of_training(on_kai: OnKai) -> None:
+    """KAI's Queue NAME-POOL is the team's in that node pool."""
+    pool = {"metadata": {"name": "research-sessions", "labels": {POOL: "sessions"}}, "spec": {}}
+    on_kai.world.create("queues", pool)
+    with pytest.raises(UserError) as caught:
+        on_kai.create(interactive_gpus=2, interactive_type="sessions")
+    assert (caught.value.message, caught.value.hint) == (
+        (
+            "Queue vision-sessions in node pool sessions would take vision's training, too, as its"
+            " GPU type sessions."
+        ),
+        "Leave out `--interactive-type`, or use a node pool of another name.",
+    )
+
+
 def test_doctor_finds_a_parent_in_another_node_pool(on_kai: OnKai) -> None:
     apart = {"metadata": {"name": "apart", "labels": {POOL: "a100"}},
              "spec": {"parentQueue": "research"}}  # fmt: skip

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bot.cluster.resources import KAI_QUEUES
 from bot.cluster.types.kai import Queue
-from bot.errors import NotFoundError
+from bot.errors import ConflictError, NotFoundError
 from bot.quotas.engines.engine import Manifest, Queues
 from bot.quotas.engines.kai.queues import DEFAULT_POOL, NODE_POOL, node_pool
 from bot.quotas.engines.kai.quota_fields import plain_number
@@ -37,6 +37,7 @@ def settle(asked: TeamQuota, queues: Queues) -> TeamQuota:
         return found
     of_sessions = one_of(asked.interactive_type or pool, pools, "node pool", "--interactive-type")
     found = replace(found, interactive_type=of_sessions)
+    _refuse_mistaken(found)
     _refuse_orphan(_for_sessions(found), every)
     return found
 
@@ -64,6 +65,17 @@ def _for_sessions(team: TeamQuota) -> TeamQuota:
     top = team.above.removesuffix(f"-{team.gpu_type}")
     is_default = sessions.gpu_type == DEFAULT_POOL
     return replace(sessions, above=top if is_default else f"{top}-{sessions.gpu_type}")
+
+
+def _refuse_mistaken(team: TeamQuota) -> None:
+    """A Queue with the name of the team's and of its own node pool is the team's there."""
+    queue, pool = team.for_sessions.queue, team.interactive_type
+    if queue == f"{team.queue}-{pool}":
+        raise ConflictError(
+            f"Queue {queue} in node pool {pool} would take {team.queue}'s training, too, as its GPU"
+            f" type {pool}.",
+            "Leave out `--interactive-type`, or use a node pool of another name.",
+        )
 
 
 def _refuse_orphan(sessions: TeamQuota, every: Sequence[Queue]) -> None:
