@@ -30,6 +30,8 @@ class ObjectName(TeamName):
     "show",
     "A team's namespace, queue, quota, people, and what its cluster lacks",
     right=Right.TEAM_READ,
+    writing=("as_patch",),
+    repeats=True,
     examples=("show", "show team-a"),
 )
 @team.argument("name", TeamName(), required=False, help="Team (default: the channel's)")

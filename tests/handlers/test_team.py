@@ -95,8 +95,8 @@ def test_other_teams_are_for_platform_people(client: CommandClient) -> None:
     )
 
 
-def test_team_of_slack_shows_what_it_lost(client: CommandClient) -> None:
-    made: dict[str, Any] = {"kind": "Namespace", "name": "vision", "namespace": None, "body": {}}
+def add_vision(client: CommandClient, made: dict[str, Any]) -> None:
+    """A team that was created from Slack."""
 
     def add(session: Session) -> None:
         said = {"cluster": "default", "namespace": "vision", "queue": "vision"}
@@ -107,9 +107,27 @@ def test_team_of_slack_shows_what_it_lost(client: CommandClient) -> None:
 
     client.application.database.transaction(add)
     client.application.settings.refresh()
+
+
+def test_team_of_slack_shows_what_it_lost(client: CommandClient) -> None:
+    add_vision(client, {"kind": "Namespace", "name": "vision", "namespace": None, "body": {}})
     told = lines(follows(client, CAROL, APPROVALS, "/team show vision"))
     assert "Set in Slack" in told
     assert "Namespace vision is missing; Quartermaster had created it." in told
+
+
+def test_team_of_slack_is_handed_over(client: CommandClient) -> None:
+    body = {"metadata": {"name": "vision"}}
+    made: dict[str, Any] = {"kind": "Namespace", "name": "vision", "namespace": None, "body": body}
+    add_vision(client, made)
+    told = follows(client, CAROL, APPROVALS, "/team show vision --as-patch")
+    assert told.endswith("\n#     handed_over: true")
+    kept = client.application.database.read(lambda s: s.exec(select(AuditLine)).all())
+    assert [(each.verb, each.person) for each in kept] == [("team.patch", CAROL)]
+    assert client.says(ALICE, TEAM_A, "/team show --as-patch") == (
+        "Team team-a is set in quartermaster.yaml, so there is nothing to hand over.\n"
+        "Leave out `--as-patch`."
+    )
 
 
 def test_quota_is_changed_with_an_approval(client: CommandClient) -> None:
