@@ -72,7 +72,7 @@ def test_team_named_twice_says_what_counts(teaming: Teaming) -> None:
         assert list(findings)[1:] == [Finding("teams", "ok", says)]
 
 
-def test_team_that_is_not_handed_over_is_not_said_to_be(teaming: Teaming) -> None:
+def test_team_elsewhere_is_not_called_handed_over(teaming: Teaming) -> None:
     teaming.created(channel="C0VISION")
     database = {"url": str(teaming.database._write.url)}
     vision = {"namespace": "vision", "queue": "gpus", "handed_over": True}

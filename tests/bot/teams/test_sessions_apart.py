@@ -52,7 +52,7 @@ def test_queue_of_sessions_on_kai_has_a_limit(on_kai: OnKai) -> None:
     assert on_kai.found("queues")["spec"]["resources"]["gpu"]["limit"] == -1
 
 
-def test_sessions_on_kai_are_below_a_queue_of_their_node_pool(on_kai: OnKai) -> None:
+def test_sessions_on_kai_have_parent_in_node_pool(on_kai: OnKai) -> None:
     """The scheduler of a node pool sees its Queues alone, and drops those without a parent."""
     pool = {"metadata": {"name": "lab", "labels": {POOL: "a100"}}, "spec": {}}
     on_kai.world.create("queues", pool)
@@ -75,7 +75,7 @@ def test_sessions_on_kai_are_below_a_queue_of_their_node_pool(on_kai: OnKai) -> 
     assert on_kai.found("queues")["spec"]["parentQueue"] == "research"
 
 
-def test_sessions_on_kai_are_no_gpu_type_of_training(on_kai: OnKai) -> None:
+def test_sessions_are_no_gpu_type_of_training(on_kai: OnKai) -> None:
     """KAI's Queue NAME-POOL is the team's in that node pool."""
     pool = {"metadata": {"name": "research-sessions", "labels": {POOL: "sessions"}}, "spec": {}}
     on_kai.world.create("queues", pool)
@@ -90,7 +90,7 @@ def test_sessions_on_kai_are_no_gpu_type_of_training(on_kai: OnKai) -> None:
     )
 
 
-def test_doctor_finds_a_parent_in_another_node_pool(on_kai: OnKai) -> None:
+def test_doctor_finds_parent_in_another_pool(on_kai: OnKai) -> None:
     apart = {"metadata": {"name": "apart", "labels": {POOL: "a100"}},
              "spec": {"parentQueue": "research"}}  # fmt: skip
     on_kai.world.create("queues", apart)
@@ -103,7 +103,7 @@ def test_doctor_finds_a_parent_in_another_node_pool(on_kai: OnKai) -> None:
     )
 
 
-def test_sessions_on_kai_return_to_the_default_node_pool(on_kai: OnKai) -> None:
+def test_sessions_on_kai_return_to_default_pool(on_kai: OnKai) -> None:
     pool = {"metadata": {"name": "research-a100", "labels": {POOL: "a100"}}, "spec": {}}
     on_kai.world.create("queues", pool)
     on_kai.created(gpu_type="a100", interactive_gpus=2, interactive_type="default")

@@ -56,7 +56,7 @@ def test_team_that_is_being_created_is_withdrawn(teaming: Teaming) -> None:
     assert teaming.row(teaming.created()).phase == ChangePhase.DONE
 
 
-def test_nothing_is_said_to_stay_before_the_first_object(teaming: Teaming) -> None:
+def test_nothing_stays_before_the_first_object(teaming: Teaming) -> None:
     row_id = teaming.create()
     teaming.pass_time(seconds=10)
     teaming.outside.ledger.by_name["create namespaces"] = [Fault.REFUSE] * 9

@@ -175,14 +175,14 @@ def lists(cluster: Cluster, name: str, parent: str, labels: dict[str, str]) -> N
     cluster.create("queues", body | {"metadata": {"name": name, "labels": labels}})
 
 
-def test_queue_needs_a_parent_in_its_node_pool(cluster: Cluster) -> None:
+def test_queue_needs_parent_in_its_pool(cluster: Cluster) -> None:
     lists(cluster, "team-a-a100", "research", POOL)
     submit(cluster, "lane", 2, queue="team-a-a100", labels=POOL)
     cluster.settle()
     assert reason(cluster, "lane") == "QueueDoesNotExist"
 
 
-def test_run_without_the_pool_of_its_queue_waits(cluster: Cluster) -> None:
+def test_run_without_its_queues_pool_waits(cluster: Cluster) -> None:
     lists(cluster, "research-a100", "", POOL)
     lists(cluster, "team-a-a100", "research-a100", POOL)
     submit(cluster, "lane", 2, queue="team-a-a100")

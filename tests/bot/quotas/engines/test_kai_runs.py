@@ -86,7 +86,7 @@ def test_a_node_pool_is_a_gpu_type(runs: Runs) -> None:
     assert runs.placement(known, "default") == Placement("team-a")
 
 
-def test_a_run_says_the_node_pool_of_its_queue(tmp_path: Path) -> None:
+def test_run_says_node_pool_of_its_queue(tmp_path: Path) -> None:
     """Pods without the label go to the default node pool, whose scheduler has no such Queue."""
     shown = queue("sessions", {"quota": 2, "limit": 2}, 0, pool="old", parent="research-old")
     runs = opened(tmp_path, seen(parent(), shown))

@@ -76,7 +76,7 @@ def test_queue_that_is_missing_refuses_sessions(rig: Rig) -> None:
     assert rig.get(rig.submit("lane", gpus=1)).queue == "team-a"
 
 
-def test_work_of_others_in_their_queue_is_listed(rig: Rig) -> None:
+def test_work_of_others_there_is_listed(rig: Rig) -> None:
     keep_apart(rig)
     running(rig)
     for name, queue in {"lane": "team-a", "notebook": APART}.items():
