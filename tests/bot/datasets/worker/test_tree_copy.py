@@ -129,9 +129,9 @@ def test_owners_are_kept_and_corrected(volumes: Volumes) -> None:
 
 @AS_ROOT
 def test_users_without_leave_say_so(volumes: Volumes) -> None:
-    secret = volumes.write("secret")
-    secret.chmod(0o600)
-    os.chown(secret, OTHER_USER, OTHER_USER)
+    path = volumes.write("theirs")
+    path.chmod(0o600)
+    os.chown(path, OTHER_USER, OTHER_USER)
     # Root as in a pod that drops all capabilities, and as NFS servers that squash root see it.
     without = "-dac_override,-dac_read_search"
     drop = ("setpriv", f"--inh-caps={without}", f"--bounding-set={without}")
@@ -139,7 +139,7 @@ def test_users_without_leave_say_so(volumes: Volumes) -> None:
     done = subprocess.run(program, cwd=ROOT, capture_output=True, check=False, timeout=60)
     assert b"no_access" in done.stdout
     assert done.returncode == 65
-    assert b"secret: Permission denied, as uid 0." in done.stdout
+    assert b"theirs: Permission denied, as uid 0." in done.stdout
 
 
 def test_sockets_and_pipes_are_counted(volumes: Volumes) -> None:
