@@ -10,13 +10,14 @@ from sqlmodel import Session, col
 from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
+from bot.database.topics import touch
 from bot.errors import ChatError
 from bot.people import people
 from bot.people.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.reconcile.controller import Step, Trouble
 from bot.slack.client import SlackClient, User
 from bot.slack.markup import sentence
-from bot.slack.messages import Subject, ThreadMessage, post_once
+from bot.slack.messages import TOPIC, Subject, ThreadMessage, post_once
 from bot.slack.sending.delivery_rules import OUTAGE, SHARED_OUTSIDE
 
 _PERSON_AGAIN = timedelta(hours=6)
@@ -257,6 +258,9 @@ def _note_person(
     if person is None:
         person = Person(workspace_id=workspace_id, user_id=user_id)
         session.add(person)
+    if person.refreshed_at is None:
+        # What shows them that they are looked up, such as their Home tab, is made again at once.
+        touch(session, TOPIC)
     person.name = user.name
     person.time_zone = user.time_zone
     person.is_guest = user.is_guest

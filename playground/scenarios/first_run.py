@@ -61,7 +61,7 @@ async def _a_run_from_its_start_to_its_end(story: Story, alice: Person) -> None:
     await card.shows(
         re.compile(r"Succeeded in \d+s"), "100 % · 3 of 3 epochs", "Total images/sec: 812.4"
     )
-    await card.offers("Logs", "Resubmit")
+    await card.offers("Logs", "Curves", "Resubmit")
 
 
 async def _questions_have_answers(alice: Person) -> None:

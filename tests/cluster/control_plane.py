@@ -37,6 +37,9 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _DEFINED = ("kueue", "kwok", "snapshots", "jobset", "mpi", "trainer", "training", "ray")
 
 
+_DECISION = "authorization.k8s.io/decision"
+
+
 @dataclass(frozen=True)
 class Audited:
     """One request as the API server's audit log tells it."""
@@ -48,6 +51,7 @@ class Audited:
     namespace: str
     name: str
     status: int
+    is_allowed: bool  # by its rights; admission, such as a ResourceQuota, may refuse it after that
     agent: str
     at: datetime  # in UTC
 
@@ -201,6 +205,7 @@ def _audited(event: Object) -> Audited:
         namespace=reference.get("namespace", ""),
         name=reference.get("name", ""),
         status=event.get("responseStatus", {}).get("code", 0),
+        is_allowed=event.get("annotations", {}).get(_DECISION) == "allow",
         agent=event.get("userAgent", ""),
         at=datetime.fromisoformat(event["requestReceivedTimestamp"]),
     )

@@ -24,7 +24,7 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 180.0
 _MOMENTS = re.compile(r"[A-Z][a-z]{2} \d+ \d\d:\d\d UTC|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _LENGTHS = re.compile(r"\b(?:\d+[smhd] ?)+\b")
-_NUMBERS = re.compile(r"`[0-9a-f]{6}`|-[0-9a-f]{10}\b")
+_NUMBERS = re.compile(r"`[0-9a-f]{6}`|-[0-9a-f]{10}\b|\b[0-9a-f]{32}\b")
 
 
 async def played(

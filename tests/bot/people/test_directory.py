@@ -17,7 +17,7 @@ from bot.people.people import Person
 from bot.reconcile.controller import Controller
 from bot.reconcile.due import Due, wake
 from bot.reconcile.loop import Loop
-from bot.slack.messages import Message
+from bot.slack.messages import TOPIC, Message
 from playground.slack.people import User
 from tests.bot.slack.conftest import slack, stage
 from tests.bot.slack.receiving.dispatchers import client_of, settings_for
@@ -114,6 +114,13 @@ def test_members_are_known_by_name_and_zone(directory: Directory) -> None:
     assert alice is not None
     assert (alice.name, alice.time_zone) == ("alice", "Europe/Berlin")
     assert not is_out(directory, "U0ALICE")
+
+
+def test_home_follows_who_becomes_known(directory: Directory) -> None:
+    heard = set[str]()
+    directory.database.on_commit(heard.update)
+    directory.meet("U0ALICE")
+    assert TOPIC in heard
 
 
 def test_guests_strangers_and_the_gone_are_out(slack: Served, directory: Directory) -> None:
