@@ -172,7 +172,7 @@ def test_namespace_of_the_baseline_allows_it(rig: Rig) -> None:
     rig.api.patch("namespaces", rig.team, level)
     row_id = rig.copy()
     rig.until(lambda: rig.get(row_id).phase == CopyPhase.STARTING, row_id)
-    assert rig.api.list("pods", rig.team)
+    wait_for(lambda: rig.api.list("pods", rig.team), "the pod of the copy")
     rig.stop(row_id)
     rig.until(lambda: rig.get(row_id).is_cleared, row_id)
 
