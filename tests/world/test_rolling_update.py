@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from bot.database.revisions import FOLDER, known, newest
 from playground.children import ROOT
 from playground.opening import opened
 from playground.scenarios import kill_matrix
+from playground.slack.rates import Rates
 from playground.story.story import Story
 from playground.world import Options, World
 from tests.world.telling import PATIENCE_SECONDS
@@ -68,6 +70,8 @@ async def told_amid_an_update(options: Options, release: Path) -> None:
     """Tells the story again and again until both bots are of the new release."""
     async with opened(options) as world:
         world.pace.patience_seconds = PATIENCE_SECONDS
+        # A bot that has just started does not remember what it asked of Slack before.
+        world.slack.rates = Rates(lambda: 20 * time.monotonic())
         await world.start_bots()
         story = Story(world)
         told = 0

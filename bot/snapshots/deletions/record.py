@@ -11,7 +11,7 @@ from bot.masking import hide_secrets
 from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import Findings
 from bot.slack.markup import Markup, code, join, person, plain, sentence
-from bot.slack.messages import ThreadMessage, post_once, refresh_cards
+from bot.slack.messages import Subject, ThreadMessage, post_once, refresh_cards
 from bot.snapshots.deletions.decide import Decision, DeletionObserved, EndDeletion, Saved
 from bot.snapshots.deletions.tables import DELETION, Deletion, DeletionPhase
 from bot.snapshots.tables import SNAPSHOT
@@ -52,6 +52,8 @@ def finish(session: Session, row: Deletion, phase: DeletionPhase, now: datetime)
     session.add(row)
     if row.snapshot_id is not None:
         holds.let_go(session, (SNAPSHOT, row.snapshot_id), (DELETION, row.id))
+        # Its card named the deletion.
+        refresh_cards(session, Subject(row.workspace_id, SNAPSHOT, row.snapshot_id), live=False)
     facts = {"pvc": row.claim_name, "outcome": str(phase)}
     facts |= {"reason": row.reason} if row.reason else {}
     actor = Actor(row.workspace_id, team=row.team)
