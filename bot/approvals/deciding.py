@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.approvals.service import Approvals
-from bot.approvals.tables import ApprovalPhase
+from bot.approvals.tables import Approval, ApprovalPhase, subject_of
 from bot.config import Settings
 from bot.slack.card import Button
 from bot.slack.markup import Markup
+from bot.slack.messages import show_card
 
 _MOST_DECIDERS = 10
 
@@ -55,6 +57,15 @@ def places(settings: Settings, deciders: Sequence[str]) -> Sequence[str]:
     """Where approvers see requests: in the approvals channel, else each in a direct message."""
     channel = _channel(settings)
     return (channel,) if channel else deciders
+
+
+def show_to_deciders(
+    session: Session, approvals: Approvals, settings: Settings, approval: Approval, now: datetime
+) -> None:
+    """Posts the card of what a request is about where its approvers see it."""
+    deciders = approvals.deciders(session, approval)
+    for place in places(settings, deciders):
+        show_card(session, subject_of(approval), place, now, live=False, owner=deciders[0])
 
 
 def is_decided_in(settings: Settings, asked_in: str, channel: str) -> bool:

@@ -177,6 +177,12 @@ class Approvals:
             approval.note = f"Void: {why}."
             self._close(session, approval, ApprovalPhase.VOIDED, now)
 
+    def void_for(self, session: Session, subject: tuple[str, str], why: str, now: datetime) -> None:
+        """Voids the newest request about a subject (its kind and id), if there is one."""
+        approval = self.of(session, *subject)
+        if approval is not None:
+            self.void(session, approval, why, now)
+
     def expire(self, session: Session, approval: Approval, now: datetime) -> None:
         """Expires a pending request whose time is over."""
         if approval.phase == ApprovalPhase.ASKED and now >= approval.expires_at:

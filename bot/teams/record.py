@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor
 from bot.audit import record as audit
 from bot.config import Settings, TeamRows, with_slack_team, with_slack_teams
@@ -17,7 +17,7 @@ from bot.people.access import Caller, ChannelPlace
 from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import Findings
 from bot.slack.markup import Markup, join, person, plain, sentence
-from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.teams.decide import Approved, Ask, Decision, EndChange, TeamObserved
 from bot.teams.objects import KeptObject
 from bot.teams.tables import CHANGE, TOPIC, ChangePhase, SlackTeam, TeamChange, Verb
@@ -78,9 +78,7 @@ class TeamRecorder:
             self._end(session, row, EndChange(ChangePhase.FAILED, error.message, error.hint), now)
             return
         row.phase, row.since = ChangePhase.ASKED, now
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
 
     def _begin(self, session: Session, row: TeamChange, now: datetime) -> None:
         approval = self._approvals.of(session, CHANGE, row.id)
@@ -119,9 +117,8 @@ class TeamRecorder:
                 return  # The step began before the withdrawal; the next one ends it.
             why = self._misfit(session, row)
             end = _unfit(row, f"{why} All objects were created, and stay.") if why else end
-        approval = self._approvals.of(session, CHANGE, row.id)
-        if approval is not None and end.phase == ChangePhase.FAILED:
-            self._approvals.void(session, approval, "it has failed", now)
+        if end.phase == ChangePhase.FAILED:
+            self._approvals.void_for(session, (CHANGE, row.id), "it has failed", now)
         is_opened = row.verb == Verb.CREATE and end.phase == ChangePhase.DONE
         if is_opened or row.phase == ChangePhase.CLOSING:
             open_team(session, row, now)

@@ -207,9 +207,8 @@ class TeamService:
                 f"This change of team {row.team} has already {stands}.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, CHANGE, row.id)
-        if approval is not None and row.phase != ChangePhase.MAKING:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        if row.phase != ChangePhase.MAKING:
+            self._approvals.void_for(session, (CHANGE, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         record(session, actor, "team.withdraw", (CHANGE, row.id), {"team": row.team}, at=now)

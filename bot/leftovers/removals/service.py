@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approval, Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.errors import ConflictError, NotAllowedError, NotFoundError
@@ -71,9 +71,7 @@ class RemovalService:
         why = f"remove {row.title}, which {held(row.size_bytes, row.cost)}"
         request = Request(REMOVAL_REQUEST, row.id, REMOVAL_REQUEST, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
         return row, approval
 
     def get(self, session: Session, row_id: str) -> RemovalRequest:
@@ -101,9 +99,7 @@ class RemovalService:
                 f"The request to remove {row.title} has already ended.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, REMOVAL_REQUEST, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (REMOVAL_REQUEST, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team or None)
         facts = {"kind": row.kind, "name": row.title}

@@ -87,9 +87,8 @@ class CopyRecorder:
         refresh_cards(session, row.subject, live=True)
 
     def _end(self, session: Session, row: Copy, end: EndCopy, now: datetime) -> None:
-        approval = self._approvals.of(session, COPY, row.id)
-        if approval is not None and end.phase == CopyPhase.FAILED:
-            self._approvals.void(session, approval, "it has failed", now)
+        if end.phase == CopyPhase.FAILED:
+            self._approvals.void_for(session, (COPY, row.id), "it has failed", now)
         row.reason, row.unblock = end.reason, end.unblock
         self.finish(session, row, end.phase, now)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import PVCS, STORAGE_CLASSES
@@ -142,10 +142,8 @@ class CopyService:
         session.add(row)
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         record(session, actor, "pvc.copy_stop", (COPY, row.id), {"pvc": row.claim_name}, at=now)
-        approval = self._approvals.of(session, COPY, row.id)
         if row.phase == CopyPhase.ASKED:
-            if approval is not None:
-                self._approvals.void(session, approval, "it was withdrawn", now)
+            self._approvals.void_for(session, (COPY, row.id), "it was withdrawn", now)
             finish(session, row, CopyPhase.WITHDRAWN, now, self._format_command)
             return
         refresh_cards(session, row.subject, live=True)
@@ -223,9 +221,7 @@ class CopyService:
         why = f"{row.claim_name} to {row.target}, {capacity(row.size_bytes)}"
         request = Request(COPY, row.id, row.lane, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
 
 
 def _row(

@@ -67,9 +67,8 @@ class Recorder:
         refresh_cards(session, row.subject, live=True)
 
     def _end(self, session: Session, row: Resize, end: EndResize, now: datetime) -> None:
-        approval = self._approvals.of(session, RESIZE, row.id)
-        if approval is not None and end.phase == ResizePhase.FAILED:
-            self._approvals.void(session, approval, "it has failed", now)
+        if end.phase == ResizePhase.FAILED:
+            self._approvals.void_for(session, (RESIZE, row.id), "it has failed", now)
         row.reason, row.unblock = end.reason, end.unblock
         finish(session, row, end.phase, now)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import STORAGE_CLASSES
@@ -119,9 +119,7 @@ class ResizeService:
                 f"The resize of {row.claim_name} has already {stands}.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, RESIZE, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (RESIZE, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}
@@ -139,9 +137,7 @@ class ResizeService:
         why = f"{row.claim_name} to {capacity(row.size_bytes)}"
         request = Request(RESIZE, row.id, row.lane, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
 
     def _refuse_other_ways(self, asked: ResizeRequest, found: ClaimSummary) -> None:
         """Azure NetApp Files has a command of its own, which checks the capacity pool too."""

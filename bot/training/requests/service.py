@@ -8,7 +8,7 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approval, Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.database.prepared import Prepared
@@ -69,9 +69,7 @@ class RunRequestService:
         why = f"{row.what} {row.name}, {above_words(asked.costs)}"
         request = Request(RUN_REQUEST, row.id, RUN_REQUEST, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
         return row, approval
 
     def get(self, session: Session, row_id: str) -> RunRequest:
@@ -97,9 +95,7 @@ class RunRequestService:
                 f"The request to submit {row.name} has already ended.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, RUN_REQUEST, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (RUN_REQUEST, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         record(session, actor, "run.withdraw", (RUN_REQUEST, row.id), {"name": row.name}, at=now)

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlmodel import Session, col, func, select
 
 from bot.approvals import ApprovalPhase, Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.cluster.types.claims import PersistentVolume
@@ -17,7 +17,6 @@ from bot.config import Anf, Settings
 from bot.errors import ClusterError, ConflictError, UserError
 from bot.people.access import Access, Caller, Right
 from bot.reconcile.due import wake
-from bot.slack.messages import show_card
 from bot.volumes.changes import notices
 from bot.volumes.changes import record as recording
 from bot.volumes.changes.boost import boosted
@@ -88,9 +87,7 @@ class Beginning:
 
     def give_up(self, session: Session, row_id: str, now: datetime) -> None:
         """Ends a boost that has not started when its fill has ended."""
-        approval = self._approvals.of(session, CHANGE, row_id)
-        if approval is not None:
-            self._approvals.void(session, approval, "what it was for has ended", now)
+        self._approvals.void_for(session, (CHANGE, row_id), "what it was for has ended", now)
         why = "The fill ended before the boost started."
         recording.not_begun(session, row_id, ChangePhase.WITHDRAWN, why, now)
 
@@ -176,9 +173,7 @@ class Beginning:
             reason=row.reason,
         )
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
 
 
 def _planned(row: VolumeChange, state: VolumeState, anf: Anf) -> ChangePlan:

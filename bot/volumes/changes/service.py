@@ -221,9 +221,7 @@ class ChangeService:
             )
         match row.phase:
             case ChangePhase.CHECKING | ChangePhase.ASKED | ChangePhase.APPROVED:
-                approval = self._approvals.of(session, CHANGE, row.id)
-                if approval is not None:
-                    self._approvals.void(session, approval, "it was withdrawn", now)
+                self._approvals.void_for(session, (CHANGE, row.id), "it was withdrawn", now)
                 row.returned_by = caller.person
                 recording.not_begun(session, row.id, ChangePhase.WITHDRAWN, "", now)
             case ChangePhase.HELD:

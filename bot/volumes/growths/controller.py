@@ -9,7 +9,7 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.approvals import Approval, ApprovalPhase, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor
 from bot.audit import record as record_audit
 from bot.cluster.cluster import Cluster
@@ -22,7 +22,7 @@ from bot.people.access import Right
 from bot.reconcile.controller import Step
 from bot.reconcile.frame import SOON, slower
 from bot.slack.markup import code, join, person, plain, sentence
-from bot.slack.messages import ThreadMessage, post_once, refresh_cards, show_card
+from bot.slack.messages import ThreadMessage, post_once, refresh_cards
 from bot.volumes.anf import Deadline
 from bot.volumes.controller import VolumeController
 from bot.volumes.growths.plan import GrowthPlan, plan_growth, refuse_growing, refuse_lost, size_of
@@ -119,9 +119,7 @@ class GrowthController(VolumeController[Growth]):
             finish(session, row, GrowthPhase.FAILED, error.message, error.hint, now)
             return
         row.phase = GrowthPhase.ASKED
-        deciders = deciding.approvals.deciders(session, approval)
-        for place in places(self._context.settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, deciding.approvals, self._context.settings(), approval, now)
 
     def _decided(self, row: Growth, now: datetime) -> Step:
         """Uses the approval, after reading the approvers again; or ends the growth."""

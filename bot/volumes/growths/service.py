@@ -116,9 +116,7 @@ class GrowthService:
                 f"The growth of {row.claim_name} has already {stands}.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, GROWTH, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (GROWTH, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}

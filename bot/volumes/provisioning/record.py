@@ -70,9 +70,8 @@ class PoolRecorder:
         refresh_cards(session, row.subject, live=True)
 
     def _end(self, session: Session, row: PoolRequest, end: EndPool, now: datetime) -> None:
-        approval = self._approvals.of(session, POOL_REQUEST, row.id)
-        if approval is not None and end.phase == PoolPhase.FAILED:
-            self._approvals.void(session, approval, "it has failed", now)
+        if end.phase == PoolPhase.FAILED:
+            self._approvals.void_for(session, (POOL_REQUEST, row.id), "it has failed", now)
         row.reason, row.unblock = end.reason, end.unblock
         finish(session, row, end.phase, now)
 

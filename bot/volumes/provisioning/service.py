@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.config import Settings
 from bot.errors import ConflictError, NotFoundError
@@ -105,9 +105,7 @@ class PoolService:
         why = f"{row.verb} pool {row.pool} ({row.level}, {capacity(row.size_bytes)})"
         request = Request(POOL_REQUEST, row.id, LANE, POLICY, row.digest, caller, why)
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(self._settings(), deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, self._settings(), approval, now)
         return row
 
     def get(self, session: Session, row_id: str) -> PoolRequest:
@@ -125,9 +123,7 @@ class PoolService:
                 f"The request to {row.verb} pool {row.pool} has already {stands}.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, POOL_REQUEST, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (POOL_REQUEST, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel)
         facts = {"pool": row.pool}

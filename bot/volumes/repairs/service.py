@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from bot.approvals import Approvals, Request
-from bot.approvals.deciding import places
+from bot.approvals.deciding import show_to_deciders
 from bot.audit import Actor, record
 from bot.cluster.cluster import Cluster
 from bot.config import Anf, Settings
@@ -121,9 +121,7 @@ class RepairService:
             reason=f"Repair of PVC {row.claim_name}",
         )
         approval = self._approvals.ask(session, request, now)
-        deciders = self._approvals.deciders(session, approval)
-        for place in places(settings, deciders):
-            show_card(session, row.subject, place, now, live=False, owner=deciders[0])
+        show_to_deciders(session, self._approvals, settings, approval, now)
         return row
 
     def get(self, session: Session, row_id: str) -> Repair:
@@ -145,9 +143,7 @@ class RepairService:
                 f"The repair of {row.claim_name} has already {stands}.",
                 "Your click changed nothing.",
             )
-        approval = self._approvals.of(session, REPAIR, row.id)
-        if approval is not None:
-            self._approvals.void(session, approval, "it was withdrawn", now)
+        self._approvals.void_for(session, (REPAIR, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel, row.team)
         facts = {"pvc": row.claim_name}
