@@ -104,9 +104,10 @@ class Caches:
         cache = self.keeping.get(session, caller, value)
         self.keeping.refuse_evicting(caller, cache)
         datasets = self.settings().datasets
-        kind = datasets.classes.get(cache.storage_class) if datasets is not None else None
+        classes = datasets.at(cache.cluster).classes if datasets is not None else {}
+        kind = classes.get(cache.storage_class)
         price = kind.monthly_price(cache.capacity_bytes) if kind is not None else None
-        place = f"class {cache.storage_class}"
+        place = f"class {cache.place}"
         return Thing(cache.id, f"cache {cache.reference}", place, cache.capacity_bytes, price)
 
     def remove(self, session: Session, caller: Caller, value: str, now: datetime, /) -> None:

@@ -95,7 +95,7 @@ class CopyService:
             left.uid if left is not None else None,
             can_clone=can_clone and left is None,
         )
-        return self._priced(plan)
+        return self._priced(plan, found.cluster)
 
     def begin(
         self,
@@ -159,7 +159,7 @@ class CopyService:
         settings = self._settings()
         told = settings.clusters.get(found.cluster, ClusterSettings()).access_modes
         datasets = settings.datasets
-        usual = datasets.default_class if datasets is not None else None
+        usual = datasets.at(found.cluster).default_class if datasets is not None else None
         kinds = self._clusters[found.cluster].view.all(STORAGE_CLASSES)
         modes = {name: str(mode) for name, mode in told.items()}
         kind = classes.chosen(kinds, modes, asked.storage_class, usual, found.cluster)
@@ -207,9 +207,9 @@ class CopyService:
             raise _in_use(found, is_alone=is_alone)
         return ""
 
-    def _priced(self, plan: CopyPlan) -> CopyPlan:
+    def _priced(self, plan: CopyPlan, cluster: str) -> CopyPlan:
         datasets = self._settings().datasets
-        known = datasets.classes.get(plan.storage_class) if datasets else None
+        known = datasets.at(cluster).classes.get(plan.storage_class) if datasets else None
         cost = known.monthly_price(plan.size_bytes) if known else None
         most = self._settings().pvcs.approve_above
         costs = most is not None and plan.resumed_uid is None and (cost is None or cost > most)

@@ -150,9 +150,10 @@ class Removing(Deleting):
             each.channel for each in found if (each.subject_id, each.purpose) == (row_id, "card")
         )
 
-    def cached(self) -> str:
-        """A ready cache of team-a on 300 GiB of class standard; its id."""
-        return self.do(lambda session: add_cached(session).id)
+    def cached(self, cluster: str = "") -> str:
+        """A ready cache of team-a on 300 GiB of class standard, in a further cluster; its id."""
+        more = {"cluster": cluster, "named_cluster": cluster} if cluster else {}
+        return self.do(lambda session: add_cached(session, f"{cluster}-xray", **more).id)
 
     def cache(self, row_id: str) -> Cache:
         return self.do(lambda session: session.get_one(Cache, row_id))

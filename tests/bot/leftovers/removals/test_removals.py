@@ -4,7 +4,7 @@ import pytest
 
 from bot.approvals import ApprovalPhase, Verdict
 from bot.audit import lines_about
-from bot.config import Circle, Leftovers
+from bot.config import Circle, Leftovers, Settings
 from bot.datasets.caches.tables import CacheIntent
 from bot.errors import ConflictError, LimitError, NotAllowedError
 from bot.leftovers.removals.tables import RemovalKind, RemovalPhase
@@ -12,7 +12,7 @@ from bot.snapshots.deletions.tables import DeletionPhase
 from bot.snapshots.tables import SnapshotIntent
 from tests.bot.ground import ALICE, BOB, CAROL, ERIN, TEAM_A
 from tests.bot.leftovers.removals.removing import TEN_GIB, Removing
-from tests.bot.snapshots.resizes.resizing import APPROVALS
+from tests.bot.snapshots.resizes.resizing import APPROVALS, PRICES
 from tests.databases import ON_BOTH
 
 STAYS = "PVC imagenet was not removed."
@@ -291,6 +291,23 @@ def test_large_caches_are_evicted_after_approval(removing: Removing) -> None:
     removing.pass_time(seconds=10)
     assert removing.cache(cache).wanted == CacheIntent.EVICT
     assert removing.cache(cache).evict_by == ALICE
+
+
+def test_caches_cost_what_their_cluster_charges(removing: Removing) -> None:
+    removing.set_limit({"approve_above": 100.0})
+    east = {"classes": {"standard": {"price_per_gib_month": 2.0}}}
+    told = {
+        "clusters": {"default": {}, "east": {}},
+        "datasets": PRICES | {"clusters": {"east": east}},
+    }
+    removing.policy = Settings.model_validate(removing.policy.model_dump() | told)
+    assert removing.asks(removing.cached(), RemovalKind.CACHE, ALICE) == ""
+    row_id = removing.asks(removing.cached(cluster="east"), RemovalKind.CACHE, ALICE)
+    assert removing.shown(row_id)[4:7] == [
+        "Place class standard of cluster east",
+        "Holds 300 GiB",
+        "Monthly cost 600.00",
+    ]
 
 
 def test_leftover_objects_wait_but_jobs_do_not(removing: Removing) -> None:
