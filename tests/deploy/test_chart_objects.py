@@ -70,6 +70,16 @@ def test_postgresql_gets_two_bots_that_roll(helm: Helm) -> None:
     assert "database" not in yaml.safe_load(text)
 
 
+def test_bots_behind_a_gateway_stop_late(helm: Helm) -> None:
+    def stops(name: str) -> object:
+        pod = the(helm.objects(SETS[name]), "Deployment")["spec"]["template"]["spec"]
+        return pod["containers"][0].get("lifecycle")
+
+    # Proxies go on sending for some seconds after the pod has left the Service.
+    assert stops("http") == stops("gateway") == {"preStop": {"sleep": {"seconds": 10}}}
+    assert stops("postgresql") is None
+
+
 def test_sqlite_gets_one_bot_and_its_volume(helm: Helm) -> None:
     objects = helm.objects(SETS["minimal"])
     claim = the(objects, "PersistentVolumeClaim")
