@@ -294,7 +294,7 @@ class DatasetService:
         if cached is not None:
             raise ConflictError(
                 f"{cached.reference} is cached on {cached.place}.",
-                f"Evict it first: `{self._format_command(f'dataset evict {cached.reference}')}`.",
+                f"Evict it first: `{self._format_command(f'dataset evict {cached.argument}')}`.",
             )
 
 

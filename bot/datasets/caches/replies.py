@@ -62,7 +62,7 @@ def told(found: CacheFound, format_command: FormatCommand) -> Reply:
     """The answer for a cache that is new, being copied, or ready."""
     cache = found.cache
     if found.is_new:
-        undo = code(format_command(f"dataset evict {cache.reference}"))
+        undo = code(format_command(f"dataset evict {cache.argument}"))
         return Reply(
             (
                 plain(f"Caching {cache.reference} on {cache.place}."),

@@ -154,6 +154,11 @@ class Cache(SQLModel, table=True):
         return f"{self.storage_class}{of}"
 
     @property
+    def argument(self) -> str:
+        """How commands name it: `X@v3`, with `--cluster east` if there are several clusters."""
+        return f"{self.reference}{f' --cluster {self.named_cluster}' if self.named_cluster else ''}"
+
+    @property
     def last_used_at(self) -> datetime:
         """When it was last used, touched or requested."""
         return max(self.used_at, self.seen_used_at or self.used_at)

@@ -168,8 +168,7 @@ def _found(
     caches = caching.of_version(session, version.id, user.cluster)
     usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
     if usable is None and caches:
-        option = f" --cluster {caches[0].named_cluster}" if caches[0].named_cluster else ""
-        again = format_command(f"dataset cache {version.reference}{option}")
+        again = format_command(f"dataset cache {caches[0].argument}")
         raise ConflictError(
             f"{version.reference} is being evicted from {caches[0].place}.",
             f"When its card shows Evicted, `{again}` caches it again.",

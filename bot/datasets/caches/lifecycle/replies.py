@@ -52,14 +52,13 @@ def leaving(cache: Cache, format_command: FormatCommand) -> Reply:
 
 def undo(cache: Cache, format_command: FormatCommand) -> Markup:
     """The command that caches an evicted version again."""
-    of = f" --cluster {cache.named_cluster}" if cache.named_cluster else ""
-    said = f"dataset cache {cache.reference} --class {cache.storage_class}{of}"
+    said = f"dataset cache {cache.argument} --class {cache.storage_class}"
     return code(format_command(said))
 
 
 def pinned(cache: Cache, until: datetime, format_command: FormatCommand) -> Reply:
     """Acknowledges a pin: until when, and how to remove it."""
-    unpin = format_command(f"dataset unpin {cache.reference}")
+    unpin = format_command(f"dataset unpin {cache.argument}")
     return Reply(
         (
             join(code(cache.reference), plain(f" on {cache.place} is pinned until "),

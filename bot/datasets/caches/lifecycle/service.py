@@ -242,7 +242,7 @@ class KeepingService:
         if expires is None:
             raise ConflictError(
                 f"{_named(cache)} does not expire: it is kept until it is evicted.",
-                f"`{self._format_command(f'dataset pin {cache.reference}')}`"
+                f"`{self._format_command(f'dataset pin {cache.argument}')}`"
                 " protects it from eviction.",
             )
         return expires
@@ -251,7 +251,7 @@ class KeepingService:
         if not cache.is_live:
             raise ConflictError(
                 f"{_named(cache)} no longer exists.",
-                f"`{self._format_command(f'dataset cache {cache.reference}')}` caches it again.",
+                f"`{self._format_command(f'dataset cache {cache.argument}')}` caches it again.",
             )
         if cache.wanted != CacheIntent.READY:
             raise ConflictError(

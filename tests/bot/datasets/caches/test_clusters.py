@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.database.database import Database
 from bot.datasets.caches import using
 from bot.datasets.caches.evictions.sweep import look_through
+from bot.datasets.caches.lifecycle.replies import pinned
 from bot.datasets.caches.replies import offered, told
 from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, Sweep
@@ -114,6 +116,18 @@ def test_one_version_is_cached_in_both(two: TwoCaching) -> None:
         "chest-xray@v3 on standard of cluster default",
         "chest-xray@v3 on standard of cluster east",
     ]
+
+
+def test_suggested_commands_name_the_cluster(two: TwoCaching) -> None:
+    two.cache()
+    found = two.begin(two.ask(cluster="east"))
+    assert "`/dataset evict chest-xray@v3 --cluster east` undoes it." in as_text(
+        told(found, two.words)
+    )
+    until = two.clock.now() + timedelta(days=1)
+    assert "`/dataset unpin chest-xray@v3 --cluster east` removes the pin." in as_text(
+        pinned(found.cache, until, two.words)
+    )
 
 
 def test_a_team_caches_where_it_is(two: TwoCaching) -> None:
