@@ -62,8 +62,8 @@ class DatasetsArea(Area):
     def controllers(self, _deciding: ApprovalContext) -> Sequence[Controller]:
         context = self.on.reconciling
         clouds = (
-            FsxOrphans(self.on.database, self.on.settings),
-            AnfOrphans(self.on.database, self._files, self.on.settings),
+            FsxOrphans(self.on.database, self.on.settings, self.on.clusters),
+            AnfOrphans(self.on.database, self._files, self.on.settings, self.on.clusters),
         )
         return (
             VersionController(context),

@@ -3,7 +3,7 @@
 Azure does not report who mounts a volume (docs/decisions/0011 applies to these too).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from bot.cluster.types.claims import TRIDENT, PersistentVolume
 from bot.config import Anf, Settings
 from bot.database.database import Database
 from bot.datasets.caches.tables import Cache, Orphan
+from bot.datasets.leftovers.sources import volumes_elsewhere
 from bot.volumes.anf import Deadline, NetAppFiles
 from bot.volumes.levels import monthly_price
 from bot.volumes.matching import match, named_by
@@ -35,30 +36,37 @@ class _KnownVolumes:
 
     `volumes` are PersistentVolumes by the ANF volume that each refers to, `made` are caches by the
     names of their PVs, `makers` are the backends of the cluster's Trident, `claims` are the uids
-    of existing PVCs.
+    of existing PVCs. `elsewhere` are ANF volumes that another cluster's PVs refer to.
     """
 
     volumes: Mapping[str, Sequence[PersistentVolume]]
     made: Mapping[str, str]
     makers: frozenset[str]
     claims: frozenset[str]
+    elsewhere: frozenset[str]
 
 
 class AnfOrphans:
     """Finds volumes to which only a released PersistentVolume refers, or none any more.
 
     A volume without a PersistentVolume counts only if it is known to be of this cluster: created
-    for one of our caches, or by a backend of the cluster's Trident.
+    for one of our caches, or by a backend of the cluster's Trident. None counts to which a
+    PersistentVolume of another of the `clusters` refers that is not over, too.
     """
 
     kind = "ANF volume"
 
     def __init__(
-        self, database: Database, files: NetAppFiles, settings: Callable[[], Settings]
+        self,
+        database: Database,
+        files: NetAppFiles,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
     ) -> None:
         self._database = database
         self._files = files
         self._settings = settings
+        self._clusters = clusters
 
     def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
         """The leftover volumes of a cluster; StorageError if Azure cannot be queried."""
@@ -81,18 +89,27 @@ class AnfOrphans:
 
     def _known(self, cluster: Cluster, there: Sequence[AnfVolume]) -> _KnownVolumes:
         volumes = cluster.list(VOLUMES)
-        naming: dict[str, list[PersistentVolume]] = {}
-        for volume in volumes:
-            named = named_by(volume)
-            found = match(named, there) if named is not None else None
-            if found is not None:
-                naming.setdefault(found.volume.id, []).append(volume)
+        elsewhere = _naming(volumes_elsewhere(self._clusters, cluster), there)
         return _KnownVolumes(
-            naming,
+            _naming(volumes, there),
             self._database.read(lambda session: _made_for_caches(session, cluster.name)),
             frozenset(_makers(volumes)),
             frozenset(each.uid for each in cluster.list(PVCS)),
+            frozenset(key for key, named in elsewhere.items() if not all(map(_is_over, named))),
         )
+
+
+def _naming(
+    volumes: Iterable[PersistentVolume], there: Sequence[AnfVolume]
+) -> Mapping[str, Sequence[PersistentVolume]]:
+    """The PersistentVolumes that refer to each ANF volume, by its id."""
+    naming: dict[str, list[PersistentVolume]] = {}
+    for volume in volumes:
+        named = named_by(volume)
+        found = match(named, there) if named is not None else None
+        if found is not None:
+            naming.setdefault(found.volume.id, []).append(volume)
+    return naming
 
 
 def _makers(volumes: Sequence[PersistentVolume]) -> Iterator[str]:
@@ -118,6 +135,8 @@ def _made_for_caches(session: Session, cluster: str) -> Mapping[str, str]:
 
 def _why(volume: AnfVolume, known: _KnownVolumes) -> Iterator[str]:
     """Why a volume counts as left over; one sentence or none."""
+    if volume.id in known.elsewhere:
+        return
     named = known.volumes.get(volume.id, ())
     if named:
         if all(map(_is_over, named)):

@@ -20,6 +20,7 @@ from bot.datasets.caches.fsx.volume import DRIVER
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.fsx.answers import GIB, FileSystem
 from bot.datasets.fsx.client import Fsx
+from bot.datasets.leftovers.sources import volumes_elsewhere
 
 _RELEASED, _FAILED, _RETAIN = "Released", "Failed", "Retain"
 _LEAVING = "DELETING"
@@ -34,14 +35,20 @@ class FsxOrphans:
     """Finds file systems to which only a released PersistentVolume refers, or none any more.
 
     One without a PersistentVolume counts only if it is known to be of this installation: created
-    for one of its caches, or tagged with its id.
+    for one of its caches, or tagged with its id. PersistentVolumes of all `clusters` count.
     """
 
     kind = "FSx file system"
 
-    def __init__(self, database: Database, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        settings: Callable[[], Settings],
+        clusters: Mapping[str, Cluster],
+    ) -> None:
         self._database = database
         self._settings = settings
+        self._clusters = clusters
 
     def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
         """The leftover file systems of a cluster; StorageError if FSx cannot be queried."""
@@ -52,7 +59,8 @@ class FsxOrphans:
             there = fsx.file_systems()
         linked = (each.fsx for each in datasets.classes.values() if each.fsx is not None)
         configured = {each.file_system for each in linked}
-        volumes = _named(cluster.list(VOLUMES))
+        elsewhere = volumes_elsewhere(self._clusters, cluster)
+        volumes = _named([*cluster.list(VOLUMES), *elsewhere])
         made = self._database.read(_made_for_caches)
         # A tag does not tell in which of several clusters the PersistentVolume is.
         ours = "" if datasets.clusters else cluster.installation

@@ -1,11 +1,13 @@
 """Sources of leftovers outside the cluster, such as the volumes of a cloud."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from bot.cluster.cluster import Cluster
+from bot.cluster.resources import VOLUMES
+from bot.cluster.types.claims import PersistentVolume
 from bot.datasets.caches.tables import Orphan
 from bot.errors import OutsideError
 
@@ -34,6 +36,15 @@ class OrphansFound:
 
     found: Sequence[Orphan] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def volumes_elsewhere(
+    clusters: Mapping[str, Cluster], cluster: Cluster
+) -> Iterator[PersistentVolume]:
+    """The PersistentVolumes of all other clusters; OutsideError if one does not answer."""
+    for name, other in clusters.items():
+        if name != cluster.name:
+            yield from other.list(VOLUMES)
 
 
 def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> OrphansFound:

@@ -13,7 +13,7 @@ from bot.cluster.cluster import Cluster
 from bot.database.database import Database
 from bot.datasets.caches.tables import Orphan
 from bot.datasets.leftovers.anf import AnfOrphans
-from bot.errors import StorageError
+from bot.errors import OutsideError, StorageError
 from bot.volumes.anf import NetAppFiles
 from playground.arm.estate import GIB, SUBSCRIPTION, Volume
 from playground.arm.trident import Wanted, provision, storage_class
@@ -41,7 +41,8 @@ class Left:
         self.cluster = Cluster("default", connection, INSTALLATION)
         self.policy = settings_for(arm, price_per_gib_month={"Premium": 0.29})
         self.files = NetAppFiles(lambda: self.policy)
-        self.source = AnfOrphans(database, self.files, lambda: self.policy)
+        self.clusters = {"default": self.cluster}
+        self.source = AnfOrphans(database, self.files, lambda: self.policy, self.clusters)
         self.world.create("storageclasses", storage_class())
         self.used = self.made("used")
 
@@ -105,6 +106,27 @@ def test_released_volume_that_stays_is_told(left: Left) -> None:
     (orphan,) = left.found()
     name = kept.name.removeprefix("trident-")
     assert orphan.why == f"PersistentVolume {name} refers to it and is Released.{ENDING}"
+
+
+def test_a_volume_of_another_cluster_is_not_told(left: Left, tmp_path: Path) -> None:
+    kept = left.made("kept", "Retain")
+    name = kept.name.removeprefix("trident-")
+    released = next(
+        each for each in left.world.list("persistentvolumes") if each["metadata"]["name"] == name
+    )
+    left.world.delete("persistentvolumeclaims", "kept", "team-a")
+    left.world.settle()
+    assert left.names() == [kept.name]
+    (tmp_path / "east").mkdir()
+    with closing(Outside(tmp_path / "east")) as east:
+        spec = {key: value for key, value in released["spec"].items() if key != "claimRef"}
+        east.cluster.create("persistentvolumes", {"metadata": {"name": "shared"}, "spec": spec})
+        connection = Connection.to(str(east.kubeconfig), timeouts=PATIENT)
+        left.clusters["east"] = Cluster("east", connection, INSTALLATION)
+        assert left.found() == []
+    # It is not known who uses the volume while that cluster does not answer.
+    with pytest.raises(OutsideError):
+        left.found()
 
 
 def test_volumes_of_strangers_are_not_told(left: Left) -> None:

@@ -36,7 +36,7 @@ class Linked(Leftovers):
         slack = policy.slack.model_copy(update={"admin_channel": "C0ADMINS"})
         self.policy = policy.model_copy(update={"slack": slack})
         world = self.context
-        controller = OrphanController(world, [FsxOrphans(database, self.settings)])
+        controller = OrphanController(world, [FsxOrphans(database, self.settings, self.clusters)])
         self.searching = Loop(database, self.clock, [controller])
 
     def volume(self, *, is_released: bool) -> None:
