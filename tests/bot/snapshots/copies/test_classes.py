@@ -7,7 +7,8 @@ from bot.cluster.types.objects import ObjectMeta
 from bot.findings import Finding
 from bot.snapshots.copies.checking import checks
 from bot.snapshots.copies.classes import is_shared
-from tests.bot.snapshots.copies.copying import MODES, Copying
+from playground.cluster.story import storage_class
+from tests.bot.snapshots.copies.copying import MODES, PRICES, Copying
 
 ABOUT = "cluster default copies of PVCs"
 
@@ -37,6 +38,16 @@ def test_known_drivers_tell_what_classes_can(found: StorageClass, shared: object
 def test_settings_win_over_the_driver() -> None:
     assert is_shared(kind("disk.csi.azure.com"), {"any": "ReadWriteMany"}) is True
     assert is_shared(kind("nfs.csi.k8s.io"), {"any": "ReadWriteOnce"}) is False
+
+
+def test_copies_cost_what_their_cluster_charges(copying: Copying) -> None:
+    home = {"classes": {"nfs-rwx": {"price_per_gib_month": 9.0}, "other": {}}, "cluster": "home"}
+    here = {"classes": PRICES["classes"], "default_class": "nfs-rwx"}
+    clusters = {"default": {"access_modes": MODES | {"other": "ReadWriteMany"}}, "home": {}}
+    copying.set(10, clusters=clusters, datasets=PRICES | home | {"clusters": {"default": here}})
+    copying.world.create("storageclasses", storage_class("other", seconds=0))
+    row = copying.row(copying.copy(storage_class=None))
+    assert (row.storage_class, row.cost) == ("nfs-rwx", 20.0)
 
 
 def test_doctor_names_what_classes_can(copying: Copying) -> None:

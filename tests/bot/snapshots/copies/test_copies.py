@@ -10,10 +10,9 @@ from bot.errors import UserError
 from bot.snapshots.copies.tables import CopyPhase, CopySource
 from playground.bucket import WORKER_IMAGE
 from playground.cluster.control.claims import SECONDS
-from playground.cluster.story import storage_class
 from playground.ledger import Fault
 from tests.bot.ground import ERIN
-from tests.bot.snapshots.copies.copying import APPROVALS, DISK, MODES, PRICES, SHARED, Copying
+from tests.bot.snapshots.copies.copying import APPROVALS, DISK, SHARED, Copying
 from tests.bot.snapshots.rig import CLAIM, CLAIMS, TAKEN
 from tests.databases import ON_BOTH
 
@@ -337,16 +336,6 @@ def test_costly_copy_waits_for_approval(copying: Copying) -> None:
     assert "[Approve]" in copying.card(row_id, APPROVALS)
     copying.decides(row_id)
     assert copying.works(row_id).phase == CopyPhase.DONE
-
-
-def test_copies_cost_what_their_cluster_charges(copying: Copying) -> None:
-    home = {"classes": {"nfs-rwx": {"price_per_gib_month": 9.0}, "other": {}}, "cluster": "home"}
-    here = {"classes": PRICES["classes"], "default_class": "nfs-rwx"}
-    clusters = {"default": {"access_modes": MODES | {"other": "ReadWriteMany"}}, "home": {}}
-    copying.set(10, clusters=clusters, datasets=PRICES | home | {"clusters": {"default": here}})
-    copying.world.create("storageclasses", storage_class("other", seconds=0))
-    row = copying.row(copying.copy(storage_class=None))
-    assert (row.storage_class, row.cost) == ("nfs-rwx", 20.0)
 
 
 def test_denied_copy_changes_nothing(copying: Copying) -> None:
