@@ -10,10 +10,11 @@ import asyncio
 import contextlib
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from typing_extensions import override
@@ -51,8 +52,8 @@ _MINUTES_OFF = 3
 class RealTime(Pace):
     """Waits for what happens elsewhere, and moves the clock only where nothing would."""
 
-    lives: Lives
-    _seen: tuple[int, int] = (-1, -1)
+    lives: Sequence[Lives]
+    _seen: tuple[int, ...] = ()
     _looks: int = 0
 
     @override
@@ -90,8 +91,7 @@ class RealTime(Pace):
 
     def _ends(self) -> list[datetime]:
         """When the next pod ends, if one will."""
-        end = self.lives.next_end()
-        return [] if end is None else [end]
+        return [end for each in self.lives if (end := each.next_end()) is not None]
 
     async def _dues(self) -> list[datetime] | None:
         """When the bot acts next; None if it is not quiet."""
@@ -102,12 +102,16 @@ class RealTime(Pace):
 
     async def _is_still(self, looks: int) -> bool:
         """Whether so many looks saw nothing new, and nobody has anything to do."""
-        seen = (self.changes.count, self.lives.changes)
-        if seen != self._seen or self.lives.moving:
-            self._seen, self._looks = seen, self.lives.looks
-        if self.lives.looks - self._looks < looks:
+        seen = (self.changes.count, *(each.changes for each in self.lives))
+        looked = min(each.looks for each in self.lives)
+        if seen != self._seen or self._moving():
+            self._seen, self._looks = seen, looked
+        if looked - self._looks < looks:
             return False
         return await self._quiet_pulses() is not None
+
+    def _moving(self) -> list[str]:
+        return [what for each in self.lives for what in each.moving]
 
     @contextlib.asynccontextmanager
     async def _patience(self) -> AsyncIterator[None]:
@@ -115,7 +119,7 @@ class RealTime(Pace):
             async with asyncio.timeout(self.patience_seconds):
                 yield
         except TimeoutError:
-            moving = "; ".join(self.lives.moving) or "nothing"
+            moving = "; ".join(self._moving()) or "nothing"
             raise ImpatientError(
                 f"not within {self.patience_seconds:g} s; on its way in the cluster: {moving}"
             ) from None
@@ -168,14 +172,15 @@ class PlaneStory(Story):
 class RealStory(PlaneStory):
     """One whose pods live on KWOK's nodes, as the story says."""
 
-    def __init__(self, world: World, plane: ControlPlane, lives: Lives) -> None:
+    def __init__(self, world: World, plane: ControlPlane, lives: Sequence[Lives]) -> None:
         super().__init__(world, plane)
         self._lives = lives
 
     @override
     def trains(self, image: str, **behaviour: Any) -> None:
         super().trains(image, **behaviour)
-        self._lives.holds(image)
+        for each in self._lives:
+            each.holds(image)
 
 
 @contextlib.asynccontextmanager
@@ -185,22 +190,29 @@ async def opened_story(
     settings: dict[str, Any] | None = None,
     setup: Setup | None = None,
     telling: type[RealStory] = RealStory,
+    beside: Mapping[str, ControlPlane] = MappingProxyType({}),
 ) -> AsyncIterator[RealStory]:
     """A story whose bot works on a control plane; `settings` are laid over its configuration.
 
     The teams of the stories are those of `playground.settings`; their namespaces and queues,
-    team-a and team-b, have to be added to the control plane.
+    team-a and team-b, have to be added to the control plane. `beside` are further clusters of the
+    bot by name.
     """
+    further = {name: {"kubeconfig": str(at.bot_kubeconfig)} for name, at in beside.items()}
+    settings = merged({"clusters": further}, settings or {})
     async with opened_world(plane, out, settings, setup) as world:
-        lives = Lives(plane, world.clock, world.cluster.behaviours)
-        lives.start()
+        behaviours = world.cluster.behaviours
+        lives = [Lives(each, world.clock, behaviours) for each in (plane, *beside.values())]
+        for each in lives:
+            each.start()
         try:
             world.pace = _real_time(world, lives)
             await world.start_bots()
             async with told(telling(world, plane, lives)) as story:
                 yield story
         finally:
-            await asyncio.to_thread(lives.stop)
+            for each in lives:
+                await asyncio.to_thread(each.stop)
 
 
 @contextlib.asynccontextmanager
@@ -229,6 +241,6 @@ async def told(story: S) -> AsyncIterator[S]:
         story.fail(str(error))
 
 
-def _real_time(world: World, lives: Lives) -> RealTime:
+def _real_time(world: World, lives: Sequence[Lives]) -> RealTime:
     same = {each.name: getattr(world.pace, each.name) for each in fields(Pace)}
     return RealTime(**same | {"patience_seconds": PATIENCE_SECONDS, "lives": lives})
