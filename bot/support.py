@@ -156,7 +156,8 @@ def _page(settings: Settings, page: str) -> str:
         with _DIRECTLY.open(url, timeout=_PATIENCE_SECONDS) as answer:
             return str(answer.read(_PAGE_BYTES).decode("utf-8", "replace"))
     except HTTPError as error:
-        return error.read(_PAGE_BYTES).decode("utf-8", "replace")
+        with error:
+            return error.read(_PAGE_BYTES).decode("utf-8", "replace")
     except (OSError, HTTPException) as error:
         return f"{url} did not answer: {error}\n"
 

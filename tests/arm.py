@@ -86,8 +86,9 @@ def served(arm: Arm) -> Iterator[Arm]:
 
 def _wait_until_it_answers(arm: Arm) -> None:
     """A server that is stopped before it has begun leaves its socket open."""
-    with pytest.raises(HTTPError):
+    with pytest.raises(HTTPError) as refused:
         urlopen(f"{arm.url}{IDENTITY}", timeout=PATIENCE_SECONDS)
+    refused.value.close()
 
 
 @pytest.fixture
