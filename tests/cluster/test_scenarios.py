@@ -27,6 +27,7 @@ EXCEPTED = {
     "dataset-versions": "no pod really runs here, so nothing surveys its bucket",
     "elastic-kai": "no KAI scheduler runs here",
     "fairness": "is told by test_fairness, on queues and nodes of its own",
+    "fairness-kai": "no KAI scheduler runs here",
     "followed-log": "time leaps from the end of one pod to that of the next, so no log grows",
     "gpu-types": "its GPUs of a second type have a node, a flavor and quota of their own",
     "gpu-types-kai": "no KAI scheduler runs here",

@@ -92,7 +92,7 @@ def test_a_run_moves_to_another_cluster(
 
 
 @pytest.mark.usefixtures("narrow")
-def test_a_run_waits_for_a_cluster_that_is_away(
+def test_a_run_waits_for_an_absent_cluster(
     plane: ControlPlane, burst: ControlPlane, tmp_path: Path
 ) -> None:
     async def play() -> None:

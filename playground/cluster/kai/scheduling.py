@@ -136,7 +136,7 @@ class KaiScheduler:
                 chosen.append(victim)
                 free += victim.held
             if chosen and free >= group.wanted:
-                for victim in chosen:
+                for victim in _needed(chosen, free - group.wanted):
                     self._evict(victim, group)
                 return
 
@@ -255,6 +255,17 @@ def _victims(group: Group, row: Row, found: list[Group], queues: dict[str, Row])
         elif is_due and theirs.allocated > max(theirs.share, min(theirs.quota, theirs.requested)):
             chosen.append(other)
     return chosen
+
+
+def _needed(chosen: list[Group], spare: Decimal) -> list[Group]:
+    """Those that cannot stay where they are beside whom they make room for."""
+    needed = []
+    for victim in chosen:
+        if victim.held <= spare:
+            spare -= victim.held
+        else:
+            needed.append(victim)
+    return needed
 
 
 def _room(node: Object) -> Decimal:

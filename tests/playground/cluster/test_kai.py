@@ -140,6 +140,19 @@ def test_quota_is_taken_back_by_deleting_pods(cluster: Cluster) -> None:
     )
 
 
+def test_borrowers_that_fit_keep_their_pods(cluster: Cluster) -> None:
+    for name, gpus in (("own", 4), ("wide", 8), ("narrow", 4)):
+        submit(cluster, name, gpus)
+        later(cluster, 10)
+    before = pods(cluster, "narrow")[0]["metadata"]["uid"]
+    # Room for 8 GPUs: the newest borrower has 4, which is too little; the next has all of them.
+    submit(cluster, "base", 8, "team-b")
+    later(cluster, 40)
+    assert [used(cluster, name) for name in ("team-a", "team-b")] == ["8", "8"]
+    assert pods(cluster, "narrow")[0]["metadata"]["uid"] == before
+    assert reason(cluster, "wide") == "PodSchedulingErrors"
+
+
 def test_surplus_is_shared_by_weight(cluster: Cluster) -> None:
     for number in range(16):
         submit(cluster, f"a{number}", 1)
