@@ -81,7 +81,7 @@ class TeamOptions:
 @team.option("--namespace", ObjectName(), help="Its namespace (default: the team's name)")
 @team.option("--queue", ObjectName(), help="Its queue (default: the team's name)")
 @team.option("--type", "gpu_type", FlavorName(), help="GPU type, if the cluster has several")
-@team.option("--cohort", ObjectName(), help="Cohort, or the parent Queue on KAI")
+@team.option("--cohort", ObjectName(), help="Cohort, KAI's parent Queue, or Run:ai's department")
 @team.option("--interactive-gpus", WholeNumber(1, 1024), help="GPUs for its sessions alone")
 @team.option("--interactive-type", FlavorName(), help="GPU type of these (default: the same)")
 @team.option("--channel", ChannelId(), help="Its channel")

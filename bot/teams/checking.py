@@ -11,6 +11,7 @@ from bot.errors import DatabaseError
 from bot.findings import Finding, Findings
 from bot.teams.objects import engine_of, kinds_of
 from bot.teams.record import teams_of_slack
+from bot.teams.stores import is_in_service
 
 _VERBS = ("create", "delete", "get")
 
@@ -31,7 +32,7 @@ def settings_with_teams(settings: Settings) -> tuple[Settings, Findings]:
 
 def check_rights(settings: Settings, cluster: Cluster, about: str) -> Findings:
     """Whether the bot has the rights to create and remove teams, if it can do so there."""
-    if settings.team_creation is None or engine_of(settings, cluster.name).teams is None:
+    if settings.team_creation is None:
         return
     missing = list(_missing(settings, cluster))
     if missing:
@@ -61,8 +62,9 @@ def _in_both(settings: Settings, rows: TeamRows, names: tuple[str, ...]) -> Find
 
 
 def _missing(settings: Settings, cluster: Cluster) -> Iterator[str]:
-    for each in kinds_of(engine_of(settings, cluster.name)):
-        for verb in _VERBS:
+    kinds = kinds_of(engine_of(settings, cluster.name))
+    for each in kinds:
+        for verb in () if is_in_service(each) else _VERBS:
             if not cluster.may(verb, each.group, each.plural):
                 yield f"{verb} {each.plural}"
     for role in settings.team_creation.roles if settings.team_creation else ():

@@ -1,6 +1,6 @@
 """The controller of changes of teams: a dry run, the approval, then one object at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,10 +10,9 @@ from typing_extensions import override
 from bot.approvals import ApprovalPhase
 from bot.approvals.context import ApprovalContext
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import NAMESPACES
 from bot.errors import ClusterError
 from bot.reconcile.decisions import UpdateStatus
-from bot.reconcile.frame import SOON, ControllerContext, Reconciler, create_once, slower
+from bot.reconcile.frame import SOON, ControllerContext, Reconciler, slower
 from bot.teams.decide import (
     CLOSED_AFTER,
     DELETED,
@@ -32,10 +31,10 @@ from bot.teams.decide import (
 from bot.teams.objects import labelled, read, resource_of
 from bot.teams.observe import dry_run, states
 from bot.teams.record import ChangeFindings, TeamRecorder
+from bot.teams.stores import HOPELESS, TeamStores
 from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
-from bot.teams.uses import TeamUses, in_namespace, kept_for, secrets_in
+from bot.teams.uses import TeamUses, kept_for
 
-_HOPELESS = ("Forbidden", "OverQuota")
 _UNTIL = "its teams are created or removed"
 
 
@@ -46,10 +45,15 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
     table, phases = TeamChange, ChangePhase
 
     def __init__(
-        self, context: ControllerContext, approvals: ApprovalContext, uses: Sequence[TeamUses]
+        self,
+        context: ControllerContext,
+        approvals: ApprovalContext,
+        stores: TeamStores,
+        uses: Sequence[TeamUses],
     ) -> None:
         super().__init__(context)
         self._approvals = approvals
+        self._stores = stores
         self._uses = uses
         self._recorder = TeamRecorder(context.settings, approvals.approvals)
 
@@ -59,7 +63,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
             case ChangePhase.ASKED:
                 return self._of_approval(row)
             case ChangePhase.CHECKING if row.verb == Verb.CREATE:
-                return dry_run(self._context.settings(), self._cluster(row), row)
+                return dry_run(self._context.settings(), self._cluster(row), self._stores, row)
             case ChangePhase.CLOSING if now - row.since < CLOSED_AFTER:
                 return TeamObserved()
             case ChangePhase.MAKING:
@@ -123,41 +127,51 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
     def _in_use(self, row: TeamChange) -> TeamObserved:
         """The team's objects, and what needs the team."""
         kept = self._context.database.read(lambda session: kept_for(session, row.team, self._uses))
-        uses = (*kept, *in_namespace(self._cluster(row), row.namespace))
-        return TeamObserved(objects=self._states(row), uses=uses)
+        return TeamObserved(objects=self._states(row), uses=(*kept, *self._held(row)))
+
+    def _held(self, row: TeamChange) -> Iterator[str]:
+        """What would be lost with the team's objects."""
+        cluster = self._cluster(row)
+        for each in read(row.objects):
+            resource = resource_of(each.kind)
+            yield from self._stores.of(cluster, resource).uses(resource, each.name)
 
     def _found(self, row: TeamChange) -> list[str]:
         return [self._check(row, each) for each in self._states(row)]
 
     def _check(self, row: TeamChange, state: ObjectState) -> str:
-        """What becomes of an object; a namespace takes its Secrets with it."""
-        found = _found(state)
-        if found != DELETED or state.object.kind != NAMESPACES.kind:
+        """What becomes of an object, and what goes along, as the Secrets of a namespace do."""
+        found, resource = _found(state), resource_of(state.object.kind)
+        if found != DELETED:
             return found
-        return f"{DELETED}, {secrets_in(self._cluster(row), row.namespace)}"
+        store = self._stores.of(self._cluster(row), resource)
+        more = store.goes_along(resource, state.object.name)
+        return f"{DELETED}, {more}" if more else found
 
     def _states(self, row: TeamChange) -> list[ObjectState]:
-        return states(self._cluster(row), row.team, read(row.objects))
+        return states(self._cluster(row), self._stores, row.team, read(row.objects))
 
     def _make(self, row: TeamChange, observed: TeamObserved, decision: MakeObject) -> Decision:
         """Creates the object; a refusal that repeating cannot help ends the change."""
         each, cluster = decision.object, self._cluster(row)
         resource = resource_of(each.kind)
         body = labelled(each.body, cluster.installation, row.team)
-        refused = create_once(cluster, resource, body, each.namespace, hopeless=_HOPELESS)
+        refused = self._stores.of(cluster, resource).create(resource, body, each.namespace)
         if refused is None:
             return decision
-        so_far = created_so_far(observed)
+        said = f"{refused.message} {created_so_far(observed)}"
         again = "Request it again when that is fixed; what was created is used then."
-        return EndChange(ChangePhase.FAILED, f"{refused.message} {so_far}", again)
+        return EndChange(ChangePhase.FAILED, said, f"{refused.hint} {again}".strip())
 
     def _remove(self, row: TeamChange, decision: RemoveObject) -> Decision:
-        """Deletes the object; while the cluster refuses, the card says so."""
+        """Deletes the object; while that is refused, the card says so."""
         each, cluster = decision.object, self._cluster(row)
+        resource = resource_of(each.kind)
         try:
-            cluster.delete(resource_of(each.kind), each.name, each.namespace, uid=decision.uid)
+            store = self._stores.of(cluster, resource)
+            store.delete(resource, each.name, each.namespace, uid=decision.uid)
         except ClusterError as error:
-            if error.is_final or error.reason in _HOPELESS:
+            if error.is_final or error.reason in HOPELESS:
                 return UpdateStatus(ChangePhase.REMOVING, f"{error.message} {error.hint}".strip())
             raise
         return decision

@@ -22,7 +22,8 @@ _SLOW_AFTER = timedelta(minutes=1)
 class ObjectState:
     """An object of a team in the cluster; `uid` is empty if it is missing.
 
-    `is_other` says that it is ours, but was created for a request with other values.
+    `is_other` says that it is ours, but was created for a request with other values. `unready` is
+    what it still lacks, and `delays` what its deletion may wait for, as sentences.
     """
 
     object: KeptObject
@@ -30,6 +31,8 @@ class ObjectState:
     is_ours: bool = False
     is_leaving: bool = False
     is_other: bool = False
+    unready: str = ""
+    delays: str = ""
 
     @property
     def is_missing(self) -> bool:
@@ -153,9 +156,12 @@ def _making(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
         said = f"{leaving.object.title} is still being deleted."
         return UpdateStatus(ChangePhase.MAKING, said if now - row.since > _SLOW_AFTER else "")
     missing = next((each for each in look.objects if each.is_missing), None)
-    if missing is None:
-        return EndChange(ChangePhase.DONE)
-    return MakeObject(missing.object)
+    if missing is not None:
+        return MakeObject(missing.object)
+    unready = next((each.unready for each in look.objects if each.unready), "")
+    if unready:
+        return UpdateStatus(ChangePhase.MAKING, unready if now - row.since > _SLOW_AFTER else "")
+    return EndChange(ChangePhase.DONE)
 
 
 def created_so_far(look: TeamObserved) -> str:
@@ -188,7 +194,7 @@ def _removing(row: TeamChange, look: TeamObserved, now: datetime) -> Decision:
             return UpdateStatus(ChangePhase.REMOVING, waits)
         return RemoveObject(first.object, first.uid)
     is_slow = now - row.since > _SLOW_AFTER
-    said = f"{first.object.title} is being deleted: Kubernetes waits for what its finalizers name."
+    said = f"{first.object.title} is being deleted. {first.delays}"
     return UpdateStatus(ChangePhase.REMOVING, said if is_slow else "")
 
 

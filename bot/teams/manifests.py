@@ -14,6 +14,7 @@ from bot.slack.card import AsFile, Card, Reply
 from bot.slack.markup import plain
 from bot.teams.objects import KeptObject, objects_of, resource_of
 from bot.teams.service import TeamPlan
+from bot.teams.stores import is_in_service
 
 _LINES = (
     "Nothing was changed. Apply these objects, and add the entry at the end to quartermaster.yaml.",
@@ -92,8 +93,15 @@ def _document(
     objects: Sequence[TeamObject], team: str, said: Mapping[str, Any], cluster: Cluster
 ) -> str:
     entry = written({"teams": {team: dict(said)}})
-    parts = list(_whole(objects, cluster))
-    return joined(parts) + commented(["quartermaster.yaml:", *entry.splitlines()])
+    parts = list(_whole([o for o in objects if not is_in_service(o.resource)], cluster))
+    outside = [line for o in objects if is_in_service(o.resource) for line in _apart(o)]
+    return joined(parts) + commented([*outside, "quartermaster.yaml:", *entry.splitlines()])
+
+
+def _apart(each: TeamObject) -> Iterator[str]:
+    """An object of a service, which kubectl does not take, in words."""
+    yield f"{each.resource.kind} {each.name} is not in Kubernetes; create it in the service:"
+    yield from written(each.body["spec"]).splitlines()
 
 
 def _whole(objects: Sequence[TeamObject], cluster: Cluster) -> Iterator[dict[str, Any]]:

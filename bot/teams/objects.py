@@ -15,16 +15,15 @@ from bot.errors import ConflictError
 from bot.quotas.engines.definition import EngineDefinition
 from bot.quotas.engines.registry import ENGINES
 from bot.quotas.engines.team_objects import (
+    QuotaManifests,
     QuotaUnits,
     TeamObject,
-    TeamObjects,
     TeamQuota,
 )
 
 _RBAC = "rbac.authorization.k8s.io"
 _POD_SECURITY = "pod-security.kubernetes.io"
 _ACCOUNT = "system:serviceaccount:"
-_NOT_SUPPORTED = "Create its objects by hand, and add the team to quartermaster.yaml."
 
 
 def engine_of(settings: Settings, cluster: str) -> EngineDefinition:
@@ -32,20 +31,21 @@ def engine_of(settings: Settings, cluster: str) -> EngineDefinition:
     return ENGINES[settings.clusters[cluster].engine]
 
 
-def supported(settings: Settings, cluster: str) -> TeamObjects:
-    """What the cluster's engine needs for a team; ConflictError if the bot does not know that."""
+def committed(settings: Settings, cluster: str) -> QuotaManifests:
+    """How GitOps changes the quotas of a cluster; ConflictError if they are in no manifests."""
     engine = engine_of(settings, cluster)
-    if engine.teams is None:
+    if engine.teams.manifests is None:
         raise ConflictError(
-            f"Teams on {engine.terms.engine} cannot be created from Slack.", _NOT_SUPPORTED
+            f"The quotas of cluster {cluster} are in {engine.terms.engine}'s control plane, so"
+            " there is nothing to commit.",
+            "Leave out `--as-patch`, or change the project there.",
         )
-    return engine.teams
+    return engine.teams.manifests
 
 
 def kinds_of(engine: EngineDefinition) -> tuple[Resource[Any], ...]:
     """The kinds of objects that teams on an engine have."""
-    of_engine = engine.teams.kinds if engine.teams is not None else ()
-    return (NAMESPACES, ROLE_BINDINGS, *of_engine)
+    return (NAMESPACES, ROLE_BINDINGS, *engine.teams.kinds)
 
 
 def objects_of(
@@ -54,11 +54,12 @@ def objects_of(
     """All objects of a new team in the order in which they are made; `user` is the bot's own."""
     engine = engine_of(settings, cluster.name)
     units = _units(settings, cluster, engine)
-    metadata = {"name": quota.namespace, "labels": _pod_security(settings)}
+    marks = {**_pod_security(settings), **engine.teams.namespace_labels(quota)}
+    metadata = {"name": quota.namespace, "labels": marks}
     return (
         TeamObject(NAMESPACES, quota.namespace, None, {"metadata": metadata}),
         *_bindings(settings, quota.namespace, user),
-        *supported(settings, cluster.name).make(quota, units),
+        *engine.teams.make(quota, units),
     )
 
 

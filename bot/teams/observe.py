@@ -18,6 +18,7 @@ from bot.teams.objects import (
     read,
     resource_of,
 )
+from bot.teams.stores import TeamStores, is_in_service
 from bot.teams.tables import TeamChange
 
 _REFUSED = {"Forbidden", "OverQuota", "AlreadyExists"}
@@ -27,19 +28,23 @@ _SWITCH = (
 )
 
 
-def states(cluster: Cluster, team: str, objects: Sequence[KeptObject]) -> list[ObjectState]:
-    """How these objects are in the cluster now."""
-    return [_state(cluster, team, each) for each in objects]
+def states(
+    cluster: Cluster, stores: TeamStores, team: str, objects: Sequence[KeptObject]
+) -> list[ObjectState]:
+    """How these objects are now."""
+    return [_state(cluster, stores, team, each) for each in objects]
 
 
-def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserved:
+def dry_run(
+    settings: Settings, cluster: Cluster, stores: TeamStores, row: TeamChange
+) -> TeamObserved:
     """What would be made for a new team, and whether the API server would accept it."""
     quota = TeamQuota(row.namespace, row.queue, row.gpus, row.gpu_type, row.above,
                       row.interactive_gpus, row.interactive_type)  # fmt: skip
     try:
         objects = read(kept(objects_of(settings, cluster, cluster.whoami().username, quota)))
-        found = states(cluster, row.team, objects)
-        checks = tuple(_dry_run_of(cluster, row.team, each, found) for each in found)
+        found = states(cluster, stores, row.team, objects)
+        checks = tuple(_dry_run_of(cluster, stores, row.team, each) for each in found)
     except ClusterError as error:
         if error.is_final or error.reason in _REFUSED:
             unblock = _SWITCH if error.reason == "Forbidden" else error.hint
@@ -48,30 +53,34 @@ def dry_run(settings: Settings, cluster: Cluster, row: TeamChange) -> TeamObserv
     return TeamObserved(objects=found, checks=checks, problem=_lacking(cluster, row, found))
 
 
-def _state(cluster: Cluster, team: str, each: KeptObject) -> ObjectState:
-    found = cluster.get(resource_of(each.kind), each.name, each.namespace)
+def _state(cluster: Cluster, stores: TeamStores, team: str, each: KeptObject) -> ObjectState:
+    resource = resource_of(each.kind)
+    store = stores.of(cluster, resource)
+    found = store.get(resource, each.name, each.namespace)
     if found is None:
         return ObjectState(each)
     ours = is_ours(found, cluster.installation, team)
-    is_leaving = found.metadata.deletion_timestamp is not None
-    return ObjectState(each, found.uid, ours, is_leaving, ours and not is_same(found, each.body))
+    return ObjectState(
+        each,
+        found.uid,
+        is_ours=ours,
+        is_leaving=found.metadata.deletion_timestamp is not None,
+        is_other=ours and not is_same(found, each.body),
+        unready=store.unready(found),
+        delays=store.delays,
+    )
 
 
-def _dry_run_of(
-    cluster: Cluster, team: str, state: ObjectState, every: Sequence[ObjectState]
-) -> str:
-    """What is known of an object before it is made; ClusterError if it would be refused.
-
-    The first of `every` object is the namespace.
-    """
+def _dry_run_of(cluster: Cluster, stores: TeamStores, team: str, state: ObjectState) -> str:
+    """What is known of an object before it is made; ClusterError if it would be refused."""
     each = state.object
     if not state.is_missing:
         return "exists already, created by Quartermaster" if state.is_ours else "exists already"
-    if each.namespace is not None and every[0].is_missing:
+    resource = resource_of(each.kind)
+    if each.namespace is not None and cluster.get(NAMESPACES, each.namespace) is None:
         return "allowed; no dry run before its namespace exists"
     body = labelled(each.body, cluster.installation, team)
-    cluster.create(resource_of(each.kind), body, each.namespace, is_trial=True)
-    return "accepted by a dry run"
+    return stores.of(cluster, resource).foresee(resource, body, each.namespace)
 
 
 def _lacking(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) -> Problem | None:
@@ -87,7 +96,7 @@ def _lacking(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) ->
 def _not_allowed(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) -> Iterator[str]:
     for state in found:
         each, resource = state.object, resource_of(state.object.kind)
-        if not state.is_missing or resource is NAMESPACES:
+        if not state.is_missing or resource is NAMESPACES or is_in_service(resource):
             continue
         place = row.namespace if each.namespace else None
         if not cluster.may("create", resource.group, resource.plural, namespace=place):

@@ -15,6 +15,7 @@ from bot.teams.card import ChangeRenderer
 from bot.teams.controller import TeamController
 from bot.teams.reads import TeamReads
 from bot.teams.service import TeamService
+from bot.teams.stores import TeamStores
 from bot.teams.uses import TeamUses
 
 
@@ -30,13 +31,15 @@ class TeamsArea(Area):
         uses: Sequence[TeamUses],
     ) -> None:
         super().__init__(on)
-        self._uses = uses
+        self._uses, self._stores = uses, TeamStores(engines)
         self.service = TeamService(on.settings, in_file, on.access, on.approvals, engines, uses)
-        self.reads = TeamReads(on.settings, on.access, on.clusters, quotas, self.service)
+        self.reads = TeamReads(
+            on.settings, on.access, on.clusters, quotas, self.service, self._stores
+        )
 
     @override
     def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:
-        return (TeamController(self.on.reconciling, deciding, self._uses),)
+        return (TeamController(self.on.reconciling, deciding, self._stores, self._uses),)
 
     @override
     def renderers(self) -> Sequence[Renderer]:

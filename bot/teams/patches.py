@@ -15,7 +15,7 @@ from bot.quotas.overrides.patch import BasePatch
 from bot.quotas.wording import change
 from bot.slack.card import Reply
 from bot.teams.manifests import answer, commented, joined, stub, unmanaged, written
-from bot.teams.objects import supported
+from bot.teams.objects import committed
 from bot.teams.service import TeamLeaving
 from bot.teams.uses import in_namespace
 
@@ -38,9 +38,9 @@ def quota_patch(settings: Settings, cluster: Cluster, queues: Queues, patch: Bas
     if manifest is None:
         raise NotFoundError(f"{_title(held)} is not in cluster {cluster.name} any more.")
     found = unmanaged(manifest)
-    engine = supported(settings, cluster.name)
+    manifests = committed(settings, cluster.name)
     for place, gpus in patch.values.items():
-        engine.set_quota(found, place, gpus * _per_gpu(settings, cluster.name, place))
+        manifests.set_quota(found, place, gpus * _per_gpu(settings, cluster.name, place))
     lines = (
         f"Nothing was changed. Commit {_title(held)} in place of yours: {change(row)}.",
         *((_RAISED,) if patch.is_raised else ()),
@@ -78,7 +78,7 @@ def removal_patch(
 def _holder(settings: Settings, queues: Queues, team: str, patch: BasePatch) -> ObjectName:
     row = patch.row
     there = settings.teams[team].on(row.cluster)
-    found = supported(settings, row.cluster).find(there.namespace, there.queue, queues)
+    found = committed(settings, row.cluster).find(there.namespace, there.queue, queues)
     if not found:
         raise NotFoundError(queues.words.unseen(there.queue, there.namespace, row.cluster))
     return next((each for each in found if each.name == row.queue), found[0])
@@ -115,7 +115,7 @@ def _named(
         *(
             found
             for _, queue in queues_of(team)
-            for found in supported(settings, cluster.name).find(team.namespace, queue, queues)
+            for found in committed(settings, cluster.name).find(team.namespace, queue, queues)
         ),
     )
 

@@ -14,10 +14,11 @@ from bot.quotas.service import QuotaService
 from bot.slack.card import Reply
 from bot.slack.markup import plain
 from bot.teams.manifests import handover_of, patch_of
-from bot.teams.objects import engine_of, read
+from bot.teams.objects import committed, read
 from bot.teams.patches import quota_patch, removal_patch
 from bot.teams.service import TeamPlan, TeamService
 from bot.teams.show import TeamView, missing_in, team_card
+from bot.teams.stores import TeamStores
 
 
 class TeamReads:
@@ -30,12 +31,14 @@ class TeamReads:
         clusters: Mapping[str, Cluster],
         quotas: QuotaService,
         teams: TeamService,
+        stores: TeamStores,
     ) -> None:
         self._settings = settings
         self._access = access
         self._clusters = clusters
         self._quotas = quotas
         self._teams = teams
+        self._stores = stores
 
     def show(self, session: Session, caller: Caller, name: str) -> Reply:
         """A team for its members and for admins; what its clusters lack follows."""
@@ -56,7 +59,8 @@ class TeamReads:
 
         def later() -> Reply:
             reached = [self._clusters[each] for each in view.team.reach if each in self._clusters]
-            missing = [line for each in reached for line in missing_in(settings, each, view)]
+            stores = self._stores
+            missing = [e for at in reached for e in missing_in(settings, at, stores, view)]
             return team_card(view, settings, missing)
 
         return Reply((plain(f"Asking the cluster of {name}…"),), later=later)
@@ -89,7 +93,7 @@ class TeamReads:
         """The manifest with a team's new quota, which is not changed."""
         settings = self._settings()
         name = bound(request.team, settings.teams[request.team], request.cluster).cluster
-        _refuse_service(settings, name)
+        committed(settings, name)
         patch = self._quotas.base_patch(session, request, caller, now)
         self._teams.record_patch(session, caller, "set", request.team, now)
         cluster, queues = self._clusters[name], self._quotas.queues(name)
@@ -100,7 +104,7 @@ class TeamReads:
         """The objects of a team to delete, none of which is deleted."""
         settings, leaving = self._settings(), self._teams.leaving(session, name)
         for each in leaving.team.reach:
-            _refuse_service(settings, each)
+            committed(settings, each)
         places = [(self._clusters[each], self._quotas.queues(each)) for each in leaving.team.reach]
         self._teams.record_patch(session, caller, "remove", name, now)
         waits = (plain(f"Asking the cluster of {name} for its objects…"),)
@@ -117,14 +121,3 @@ class TeamReads:
                 f"You are not a member of {name}.",
                 "Its members and platform admins can see it.",
             )
-
-
-def _refuse_service(settings: Settings, cluster: str) -> None:
-    """An engine that keeps its quotas outside the cluster has no manifests."""
-    engine = engine_of(settings, cluster)
-    if engine.teams is None:
-        raise ConflictError(
-            f"The quotas of cluster {cluster} are in {engine.terms.engine}'s control plane, so"
-            " there is nothing to commit.",
-            "Leave out `--as-patch`, or change the project there.",
-        )

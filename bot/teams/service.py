@@ -16,7 +16,7 @@ from bot.quotas.engines.registry import Engines
 from bot.quotas.engines.team_objects import TeamQuota
 from bot.reconcile.due import wake
 from bot.slack.messages import refresh_cards, show_card
-from bot.teams.objects import supported
+from bot.teams.objects import engine_of
 from bot.teams.record import POLICY, finish, teams_of_slack
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 from bot.teams.uses import TeamUses, kept_for
@@ -104,7 +104,7 @@ class TeamService:
             asked.gpu_type or "", asked.above or "", asked.interactive_gpus,
             asked.interactive_type or "",
         )  # fmt: skip
-        quota = supported(settings, cluster).settle(quota, self._engines.of(cluster).queues)
+        quota = engine_of(settings, cluster).teams.settle(quota, self._engines.of(cluster).queues)
         _refuse_shared(settings, cluster, quota)
         said = _said(asked, cluster, quota)
         fits = with_slack_team(settings, asked.team, said)

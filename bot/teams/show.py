@@ -13,6 +13,7 @@ from bot.slack.card import Card, Reply, Table, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain
 from bot.teams.objects import KeptObject, engine_of
 from bot.teams.observe import states
+from bot.teams.stores import TeamStores
 
 _NEEDED = (
     ("create", "batch", "jobs", ""),
@@ -53,10 +54,15 @@ def team_card(view: TeamView, settings: Settings, missing: Sequence[str]) -> Rep
     )
 
 
-def missing_in(settings: Settings, cluster: Cluster, view: TeamView) -> list[str]:
+def missing_in(
+    settings: Settings, cluster: Cluster, stores: TeamStores, view: TeamView
+) -> list[str]:
     """What a cluster lacks for a team, as sentences; read from the cluster."""
     try:
-        return list(_missing(engine_of(settings, cluster.name), cluster, view))
+        return [
+            *_missing(engine_of(settings, cluster.name), cluster, view),
+            *_lost(cluster, stores, view),
+        ]
     except ClusterError as error:
         return [f"What cluster {cluster.name} has is unknown: {error.message}"]
 
@@ -76,10 +82,17 @@ def _missing(engine: EngineDefinition, cluster: Cluster, view: TeamView) -> Iter
             f"The bot lacks rights in namespace {team.namespace} of {cluster.name}:"
             f" {', '.join(lacking)}. It needs a RoleBinding there."
         )
-    if team.cluster == cluster.name:
-        for each in states(cluster, view.name, view.objects):
-            if each.is_missing:
-                yield f"{each.object.title} is missing; Quartermaster had created it."
+
+
+def _lost(cluster: Cluster, stores: TeamStores, view: TeamView) -> Iterator[str]:
+    """The objects of a team of Slack that are gone, or cannot be used."""
+    if view.team.cluster != cluster.name:
+        return
+    for each in states(cluster, stores, view.name, view.objects):
+        if each.is_missing:
+            yield f"{each.object.title} is missing; Quartermaster had created it."
+        elif each.unready:
+            yield each.unready
 
 
 def _facts(view: TeamView, settings: Settings) -> Iterator[tuple[str, Markup]]:

@@ -17,6 +17,8 @@ SERVICE = "runai"
 _PROJECTS = "/api/v1/org-unit/projects"
 _CLUSTERS = "/api/v1/clusters/"
 _RESOURCES = "/resources"
+_EFFECTS = {"create project", "delete project", "patch project"}
+_STATUSES = {"create project": 201, "delete project": 202}
 Query = dict[str, list[str]]
 
 
@@ -40,7 +42,7 @@ class RunaiApp:
             return
         content = await _body(receive)
         name, about = _name(scope["method"], scope["path"])
-        request = self.ledger.open(SERVICE, name, about, effect=name == "patch project")
+        request = self.ledger.open(SERVICE, name, about, effect=name in _EFFECTS)
         if await self.ledger.arrived(request):
             await _hang_up(receive, send)
             return
@@ -68,7 +70,8 @@ class RunaiApp:
                 return 200, self.tenant.grant(asked)
             headers = {key.decode().lower(): value.decode() for key, value in scope["headers"]}
             self.tenant.admit(headers.get("authorization", ""))
-            return 200, self._admitted(name, about, query, scope, content)
+            body = self._admitted(name, about, query, scope, content)
+            return _STATUSES.get(name, 200), body
         except RunaiRefusalError as error:
             return error.status, error.body
 
@@ -76,17 +79,29 @@ class RunaiApp:
         self, name: str, about: str, query: Query, scope: Scope, content: bytes
     ) -> Json | list[Json]:
         self.refresh()
+        self.tenant.settle()
+        if name not in _EFFECTS:
+            return self._read(name, about, query)
+        requests.none(query)
+        if name == "delete project":
+            self.tenant.delete(about)
+            return {"code": 202, "message": "the project is being deleted"}
+        wanted = _json(scope, content)
+        if name == "create project":
+            requests.PROJECT("body", wanted)
+            return self.tenant.create(wanted)
+        requests.resources(wanted)
+        return self.tenant.patch(about, wanted)
+
+    def _read(self, name: str, about: str, query: Query) -> Json:
         match name:
-            case "patch project":
-                requests.none(query)
-                wanted = _json(scope, content)
-                requests.resources(wanted)
-                return self.tenant.patch(about, wanted)
             case "get cluster":
                 requests.of_cluster(query)
                 return self.tenant.cluster(about)
             case "list projects":
                 return _paged(query, "projects", self.tenant.listed_projects())
+            case "list departments":
+                return _paged(query, "departments", self.tenant.listed_departments())
             case "list nodepools":
                 page = _paged(query, "nodepools", list(self.tenant.node_pools.values()))
                 return {"nodepools": page["nodepools"]}  # documented without `next`
@@ -101,6 +116,8 @@ def _name(method: str, path: str) -> tuple[str, str]:
     known = {
         ("POST", "/api/v1/token"): "token",
         ("GET", _PROJECTS): "list projects",
+        ("POST", _PROJECTS): "create project",
+        ("GET", "/api/v1/org-unit/departments"): "list departments",
         ("GET", "/api/v1/node-pools"): "list nodepools",
         ("GET", "/api/v1/workloads"): "list workloads",
     }
@@ -110,6 +127,8 @@ def _name(method: str, path: str) -> tuple[str, str]:
         return "get cluster", path.removeprefix(_CLUSTERS)
     if method == "PATCH" and path.startswith(f"{_PROJECTS}/") and path.endswith(_RESOURCES):
         return "patch project", path.removeprefix(f"{_PROJECTS}/").removesuffix(_RESOURCES)
+    if method == "DELETE" and path.startswith(f"{_PROJECTS}/"):
+        return "delete project", path.removeprefix(f"{_PROJECTS}/")
     return "unknown", path
 
 

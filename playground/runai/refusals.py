@@ -22,6 +22,11 @@ def bad_request(message: str) -> RunaiRefusalError:
     return RunaiRefusalError(400, message)
 
 
+def taken(what: str) -> RunaiRefusalError:
+    """Something of that name is there already."""
+    return RunaiRefusalError(409, f"{what} already exists")
+
+
 def missing(what: str) -> RunaiRefusalError:
     """Something that is not there."""
     return RunaiRefusalError(404, f"{what} was not found")

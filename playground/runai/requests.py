@@ -3,6 +3,7 @@
 Unknown ones are refused, which Run:ai itself may not do.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,11 +12,13 @@ from playground.runai.refusals import bad_request
 Check = Callable[[str, Any], None]
 LARGEST_PAGE, USUAL_PAGE = 500, 50
 RANKS = ("VeryLow", "Low", "MediumLow", "Medium", "MediumHigh", "High", "VeryHigh")
+_NAME = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 _UNITS = ("Mib", "MB", "GB")
 FILTERS: Mapping[str, frozenset[str]] = {
     "projects": frozenset(
         {"name", "clusterId", "departmentId", "parentId", "parentName", "phase", "createdAt"}
     ),
+    "departments": frozenset({"name", "clusterId", "totalGpuQuota", "gpuAllocated", "createdAt"}),
     "nodepools": frozenset({"name", "clusterId", "phase", "createdAt", "updatedAt"}),
     "workloads": frozenset(
         {"name", "clusterId", "projectName", "projectId", "phase", "type", "createdAt"}
@@ -27,6 +30,27 @@ def text(name: str, value: Any) -> None:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
         raise bad_request(f"{name} must be a string")
+
+
+def flag(name: str, value: Any) -> None:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise bad_request(f"{name} must be a boolean")
+
+
+def project_name(name: str, value: Any) -> None:
+    """A name of Kubernetes that begins with a letter."""
+    text(name, value)
+    if not _NAME.fullmatch(value):
+        raise bad_request(f"{name} must begin with a letter and have only a-z, 0-9 and -")
+
+
+def texts(name: str, value: Any) -> None:
+    """A list of texts."""
+    if not isinstance(value, list):
+        raise bad_request(f"{name} must be an array")
+    for position, each in enumerate(value):
+        text(f"{name}[{position}]", each)
 
 
 def one_of(*values: str) -> Check:
@@ -97,10 +121,26 @@ TOKEN = members({"grantType": one_of("client_credentials"), "clientID": text, "c
 
 def resources(value: Any) -> None:
     """A list of what a project may use, by node pool."""
+    _resources("the body", value)
+
+
+def _resources(name: str, value: Any) -> None:
     if not isinstance(value, list) or not value:
-        raise bad_request("the body must be a list of resources")
+        raise bad_request(f"{name} must be a list of resources")
     for position, each in enumerate(value):
         _RESOURCES(f"resources[{position}]", each)
+
+
+PROJECT = members(
+    {"name": project_name, "clusterId": text, "resources": _resources},
+    {
+        "description": text,
+        "parentId": nullable(text),
+        "requestedNamespace": nullable(text),
+        "enforceRunaiScheduler": nullable(flag),
+        "defaultNodePools": nullable(texts),
+    },
+)
 
 
 def page(query: Mapping[str, list[str]], what: str) -> tuple[int, int, list[tuple[str, str]]]:

@@ -25,6 +25,7 @@ class Runai:
     def __init__(self, ledger: Ledger, now: Callable[[], datetime], cluster: Cluster) -> None:
         self.app = RunaiApp(ledger, now)
         self.app.refresh = self._refresh
+        self.app.tenant.has_namespace = lambda name: cluster.get("namespaces", name) is not None
         self.url = ""
         self._cluster = cluster
         self.tenant.add_node_pool(POOL, next(iter(PRODUCT.items())))

@@ -13,7 +13,8 @@ _KINDS = ("namespaces", "rolebindings", "clusterqueues", "localqueues")
 _CREATE = "vision --gpus 4 --cohort gpus --channel #C0VISION --members @U0BOB"
 
 
-def _arrange(_cluster: Cluster, workspace: Workspace) -> None:
+def arrange(_cluster: Cluster, workspace: Workspace) -> None:
+    """The channel of the new team, and its approver where requests are decided."""
     workspace.channels["C0VISION"] = Channel("C0VISION", "vision", ["U0BOB", "U0CAROL", BOT_USER])
     workspace.channels["C0APPROVE"].members.append("U0ERIN")
 
@@ -24,7 +25,7 @@ SETUP = Setup(
         "team_creation": {},
         "approvals": {"team_change": _DECIDERS, "quota_base": _DECIDERS},
     },
-    arrange=_arrange,
+    arrange=arrange,
 )
 
 
@@ -36,8 +37,8 @@ async def play(story: Story) -> None:
     bob, carol, erin = (story.person(name) for name in ("Bob", "Carol", "Erin"))
     await _is_created(story, carol, erin)
     await _is_used(story, bob, carol)
-    await _gets_more(story, carol, erin)
-    await _is_removed(story, carol, erin)
+    await gets_more(story, carol, erin)
+    await is_removed(story, carol, erin)
 
 
 async def _is_created(story: Story, carol: Person, erin: Person) -> None:
@@ -45,12 +46,13 @@ async def _is_created(story: Story, carol: Person, erin: Person) -> None:
     await carol.is_told("Checking team vision by a dry run.")
     card = await story.card(APPROVALS, "Create team vision")
     await card.shows("Waiting for approval", "ClusterQueue vision", "accepted by a dry run")
-    await _is_approved(card, erin)
+    await is_approved(card, erin)
     await card.shows("Create team vision · Done", "LocalQueue vision/vision", "created")
     await carol.is_mentioned(APPROVALS, "Team vision is created.", thread=card)
 
 
-async def _is_approved(card: Card, erin: Person) -> None:
+async def is_approved(card: Card, erin: Person) -> None:
+    """Erin approves what a card asks for."""
     await erin.clicks(card, "Approve")
     await erin.is_told("You approved this request.")
 
@@ -69,27 +71,31 @@ async def _is_used(story: Story, bob: Person, carol: Person) -> None:
     await bob.is_told("Team vision · Ready", "Set in", "Slack")
 
 
-async def _gets_more(story: Story, carol: Person, erin: Person) -> None:
+async def gets_more(story: Story, carol: Person, erin: Person) -> None:
+    """Its base quota becomes 6 GPUs."""
     await carol.types(APPROVALS, "/team set vision --gpus 6")
     await carol.is_told("Requested for vision: nominal quota 4 → 6 GPUs of h100, permanently.")
     card = await story.card(APPROVALS, "Base quota of vision: 6 GPUs of h100")
-    await _is_approved(card, erin)
+    await is_approved(card, erin)
     await card.shows("Ended")
     await story.reply(card, "approved by @Erin: nominal quota 4 → 6 GPUs of h100")
     await story.reply(card, "done: nominal quota 4 → 6 GPUs of h100, permanently.")
 
 
-async def _is_removed(story: Story, carol: Person, erin: Person) -> None:
+async def is_removed(story: Story, carol: Person, erin: Person, objects: int = 4) -> None:
+    """Carol asks for it, Erin approves; so many objects go."""
     # Who asks is answered by a button, also where the bot may be killed.
     was, story.unreliable = story.unreliable, False
     await carol.types(APPROVALS, "/team remove vision")
-    asked = await carol.is_told("Remove team vision and its 4 objects?", "cannot be undone")
+    asked = await carol.is_told(
+        f"Remove team vision and its {objects} objects?", "cannot be undone"
+    )
     story.unreliable = was
     if asked is not None:
         await carol.clicks(asked, "Request it")
     await carol.is_told("Requested. Its card in this channel shows the progress of vision.")
     card = await story.card(APPROVALS, "Remove team vision")
     await card.shows("Waiting for approval", "will be deleted")
-    await _is_approved(card, erin)
+    await is_approved(card, erin)
     await card.shows("Remove team vision · Done", "deleted")
     await carol.is_mentioned(APPROVALS, "Team vision is removed.", thread=card)

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from bot.clock import Clock
 from bot.cluster.api.connection import Connection
+from bot.cluster.api.following import NO_SOURCES, Sources
 from bot.cluster.cluster import Cluster, following
 from bot.cluster.resources import Resource
 from bot.cluster.view import Change, Store
@@ -112,7 +113,7 @@ class Ground:
         self.clock = SameClock(outside.clock)
         connection = Connection.to(str(outside.kubeconfig), timeouts=PATIENT)
         watched = following("default", connection, watched_with(self.engine_name),
-                            unwatched_with(self.engine_name))  # fmt: skip
+                            unwatched_with(self.engine_name), sources=self.sources())  # fmt: skip
         self.cluster = Cluster.of(watched, INSTALLATION, WORKLOADS)
         self.clusters = {"default": self.cluster}
         self.access = Access(self.settings)
@@ -120,6 +121,10 @@ class Ground:
 
     def settings(self) -> Settings:
         return self.policy
+
+    def sources(self) -> Sources:
+        """What is read outside Kubernetes."""
+        return NO_SOURCES
 
     @property
     def context(self) -> ControllerContext:

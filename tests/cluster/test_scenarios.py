@@ -46,6 +46,7 @@ EXCEPTED = {
     "snapshots": "no pod really runs here, so nothing is in its volumes; test_snapshots tells it",
     "snapshots-in-place": "no pod really runs here; test_in_place tells it with a played Trident",
     "team": "the bot has no rights for it in these stories; test_teams tells it with them",
+    "team-runai": "no Run:ai has quotas here",
     "things-break": "it breaks nodes and volumes inside the playground (story.nature, story.pod)",
     "early-stop": "no pod really runs here, so no log has the metric by which a run is stopped",
     "mlflow": "no pod really runs here, so no log has metrics to export",

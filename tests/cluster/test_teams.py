@@ -18,9 +18,11 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.database.database import Database
 from bot.people.access import Access, Caller, ChannelPlace
+from bot.quotas.engines.registry import Engines
 from bot.reconcile.frame import ControllerContext
 from bot.teams.checking import check_rights
 from bot.teams.controller import TeamController
+from bot.teams.stores import TeamStores
 from bot.teams.tables import CHANGE, ChangePhase, SlackTeam, TeamChange, Verb
 from bot.training.kinds import WORKLOADS
 from playground.cluster.kai_story import ABOVE
@@ -75,7 +77,8 @@ class Rig:
             database, self.clock, lambda: self.settings, clusters, lambda text: f"/{text}"
         )
         deciding = ApprovalContext(database, self.clock, access, self.approvals, nobody)
-        self.controller = TeamController(context, deciding, ())
+        stores = TeamStores(Engines(context.settings, context.clusters))
+        self.controller = TeamController(context, deciding, stores, ())
 
     def create(self, gpus: int = 4, above: str = "", gpu_type: str = "") -> str:
         """Carol asks for a team; the id of the row."""

@@ -47,6 +47,7 @@ FILES: Mapping[str, Plain] = {
     "10-access.yaml": Plain(["access"]),
     "team-creation/kueue.yaml": Plain(["team-creation"], _CREATION),
     "team-creation/kai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("kai"))),
+    "team-creation/runai.yaml": Plain(["team-creation"], merged(_CREATION, _engine("runai"))),
     "team-creation/none.yaml": Plain(["team-creation"], merged(_CREATION, _engine("none"))),
     "15-kai.yaml": Plain(["kai"], _engine("kai")),
     "15-runai.yaml": Plain(["runai"], _engine("runai")),

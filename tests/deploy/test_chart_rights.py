@@ -33,8 +33,7 @@ BOUND: dict[str, set[Bound]] = {
     "team-creation": {("", "-team-creation")},
     "team-creation-kai": {("", "-team-creation"), ("", "-kai")},
     "team-creation-no-engine": {("", "-team-creation"), ("", "-no-engine")},
-    # Teams on Run:ai cannot be created from Slack.
-    "team-creation-runai": {("", "-runai")},
+    "team-creation-runai": {("", "-team-creation"), ("", "-runai")},
     "team-creation-by-identity": {("", "-team-creation")},
     "anf": {("trident", "-records")},
     "anf-read": {("netapp", "-records")},

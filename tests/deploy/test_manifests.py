@@ -140,7 +140,7 @@ def test_no_role_has_wildcards_or_reaches_into_pods() -> None:
     assert all(rule["resourceNames"] == own for rule in rules if "bind" in rule["verbs"])
 
 
-@pytest.mark.parametrize("engine", ["kueue", "kai", "none"])
+@pytest.mark.parametrize("engine", ["kueue", "kai", "runai", "none"])
 def test_creating_teams_needs_its_own_role(engine: str) -> None:
     path = ROOT / "deploy" / "kubernetes" / "team-creation" / f"{engine}.yaml"
     (role,) = [
@@ -158,6 +158,7 @@ def test_creating_teams_needs_its_own_role(engine: str) -> None:
     own = {
         "kueue": {(each, v) for each in ("clusterqueues", "localqueues") for v in changes},
         "kai": {("queues", v) for v in changes},
+        "runai": set(),
         "none": {("resourcequotas", v) for v in (*changes, "get")},
     }
     assert granted == own[engine] | {("clusterroles", "bind")} | {

@@ -57,7 +57,7 @@ class EngineDefinition:
     the engine is installed; empty if there is nothing to install. `watched` is what the view shows
     for it. Changes of `queues` wake the quotas in them. `check_teams` are the doctor's checks of
     the teams' queues, given the teams of a cluster and the beginning of their names. `teams` is
-    what `/team create` makes; None if it cannot make teams for this engine.
+    what `/team create` makes.
 
     An engine with a service outside Kubernetes has the resources `polled` in the view, which
     `sources` reads from that service, and `check_service` are the doctor's checks of it.
@@ -71,8 +71,8 @@ class EngineDefinition:
     priorities: Resource[Any]
     rights: tuple[Right, ...]
     connect: Callable[[Cluster, str, ClusterSettings], Engine]
+    teams: TeamObjects
     check_teams: Callable[[Mapping[str, Team], Cluster, str], Findings] = no_team_checks
-    teams: TeamObjects | None = None
     polled: tuple[Resource[Any], ...] = ()
     sources: Callable[[str, ClusterSettings], Sources] = no_sources
     check_service: Callable[[Mapping[str, Team], Cluster, ClusterSettings, str], Findings] = (

@@ -11,6 +11,7 @@ from bot.cluster.types.objects import ClusterObject, Pod
 from bot.cluster.view import View
 from bot.quotas.engines.admission import AdmissionState, Cause, Item
 from bot.quotas.engines.quota import Observed, QuotaAnnotation, QuotaField, QuotaTarget
+from bot.quotas.engines.team_store import TeamStore
 
 ZERO = Decimal(0)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -310,13 +311,17 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Engine:
-    """One cluster's quota engine; `trouble` says why the cluster does not answer, if so."""
+    """One cluster's quota engine; `trouble` says why the cluster does not answer, if so.
+
+    `store` is the service outside Kubernetes that keeps its quotas, if one does.
+    """
 
     cluster: str
     queues: Queues
     overrides: Overrides
     runs: Runs
     trouble: Callable[[], str] = lambda: ""
+    store: TeamStore | None = None
 
     @property
     def words(self) -> EngineTerms:

@@ -15,7 +15,8 @@ from bot.quotas.engines.quota import QuotaField
 class TeamQuota:
     """The quota of a new team: where, how many GPUs, of which type, and below which queue.
 
-    `above` is the cohort on Kueue, and the parent Queue on KAI; empty for none. With
+    `above` is the cohort on Kueue, the parent Queue on KAI, and the department on Run:ai; empty for
+    none. With
     `interactive_gpus`, of `interactive_type`, its sessions get a queue of their own.
     """
 
@@ -68,23 +69,35 @@ class ObjectName:
     namespace: str | None = None
 
 
+@dataclass(frozen=True)
+class QuotaManifests:
+    """How GitOps changes the quotas of an engine that keeps them in objects of Kubernetes.
+
+    `find` names the objects that hold the quota of a team, given its namespace and queue, in the
+    order in which they would be created. `set_quota` changes a quota in the manifest of one of
+    these, given in units of its resource.
+    """
+
+    find: Callable[[str, str, Queues], tuple[ObjectName, ...]]
+    set_quota: Callable[[Manifest, QuotaField, Decimal], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TeamObjects:
     """What an engine needs for a team.
 
     `settle` completes a request from what the cluster has; UserError if that is not possible.
     `make` returns the objects in the order in which they are created, which are of these `kinds`.
-    `find` names the objects that hold the quota of a team, given its namespace and queue, in the
-    order in which they would be created. `set_quota` changes a quota in the manifest of one of
-    these, given in units of its resource. `above` is what people call the queue above.
+    `manifests` is None if a service outside Kubernetes has the quotas. `namespace_labels` are the
+    labels by which the engine knows the namespace. `above` is what people call the queue above.
     """
 
     settle: Callable[[TeamQuota, Queues], TeamQuota]
     make: Callable[[TeamQuota, QuotaUnits], tuple[TeamObject, ...]]
-    find: Callable[[str, str, Queues], tuple[ObjectName, ...]]
-    set_quota: Callable[[Manifest, QuotaField, Decimal], None]
+    manifests: QuotaManifests | None
     above: str
     kinds: tuple[Resource[Any], ...]
+    namespace_labels: Callable[[TeamQuota], Mapping[str, str]] = lambda _quota: {}
 
 
 def one_of(said: str, known: Sequence[str], what: str, option: str) -> str:

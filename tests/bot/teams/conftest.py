@@ -7,9 +7,10 @@ import pytest
 
 from bot.database.database import Database
 from playground.cluster.kai_story import kai_cluster
-from playground.cluster.story import plain_cluster
+from playground.cluster.story import plain_cluster, runai_cluster
 from tests.bot.ground import Outside
-from tests.bot.teams.teaming import OnKai, OnNone, Teaming
+from tests.bot.quotas.engines.runai.plane import ControlPlane
+from tests.bot.teams.teaming import OnKai, OnNone, OnRunai, Teaming
 
 
 @pytest.fixture
@@ -29,3 +30,12 @@ def on_none(own_database: Database, tmp_path: Path) -> Iterator[OnNone]:
     outside = Outside(tmp_path, plain_cluster)
     yield OnNone(own_database, outside)
     outside.close()
+
+
+@pytest.fixture
+def on_runai(own_database: Database, tmp_path: Path) -> Iterator[OnRunai]:
+    plane = ControlPlane(tmp_path)
+    outside = Outside(tmp_path, runai_cluster)
+    yield OnRunai(own_database, outside, plane)
+    outside.close()
+    plane.close()

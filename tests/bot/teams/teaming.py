@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from bot.approvals import ApprovalController, Approvals, Verdict
 from bot.approvals.context import ApprovalContext
+from bot.cluster.api.following import Sources
 from bot.cluster.resources import (
     ALLOWANCES,
     CLUSTER_QUEUES,
@@ -17,10 +18,12 @@ from bot.cluster.resources import (
     RESOURCE_FLAVORS,
     Resource,
 )
+from bot.cluster.view import Store
 from bot.config import Settings, with_slack_teams
 from bot.database.database import Database
 from bot.people.people import Person
 from bot.quotas.engines.registry import Engines
+from bot.quotas.engines.runai.definition import RUNAI_ENGINE
 from bot.reconcile.loop import Loop
 from bot.slack.card import Reply
 from bot.slack.text import as_text
@@ -29,10 +32,12 @@ from bot.teams.card import ChangeRenderer, question
 from bot.teams.controller import TeamController
 from bot.teams.record import teams_of_slack
 from bot.teams.service import TeamRequest, TeamService
+from bot.teams.stores import TeamStores
 from bot.teams.tables import CHANGE, TeamChange
 from bot.training.team_uses import team_uses as uses_of_training
 from playground.cluster.objects.kinds import Object
 from tests.bot.ground import ALICE, CAROL, ERIN, START, TEAM_A, Ground, Outside
+from tests.bot.quotas.engines.runai.plane import ControlPlane
 from tests.bot.training.rig import LIVE_TEAM
 
 APPROVALS = "C0APPROVE"
@@ -71,6 +76,7 @@ class Teaming(Ground):
         """A new process on the same database."""
         self.approvals = Approvals(self.settings, self.access)
         engines = Engines(self.settings, self.clusters)
+        self.stores = TeamStores(engines)
         self.teams = TeamService(
             self.settings, lambda: self.policy, self.access, self.approvals, engines, USES
         )
@@ -82,7 +88,7 @@ class Teaming(Ground):
             self.clock,
             [
                 ApprovalController(self.database, self.clock, self.settings, self.approvals),
-                TeamController(self.context, context, USES),
+                TeamController(self.context, context, self.stores, USES),
             ],
         )
 
@@ -166,6 +172,41 @@ class OnNone(Teaming):
 
     engine_name = "none"
     kinds = (NODES, ALLOWANCES)
+
+
+class OnRunai(Teaming):
+    """The same where Run:ai has the quotas, which the control plane of `plane` keeps."""
+
+    engine_name = "runai"
+    kinds = (NODES,)
+
+    def __init__(self, database: Database, outside: Outside, plane: ControlPlane) -> None:
+        self.plane = plane
+        world = outside.cluster
+        plane.tenant.has_namespace = lambda name: world.get("namespaces", name) is not None
+        super().__init__(database, outside)
+
+    @override
+    def told(self, **settings: Any) -> Settings:
+        runai = self.plane.settings().model_dump()
+        clusters = {"default": {"engine": "runai", "runai": runai}}
+        return super().told(**{"clusters": clusters, **settings})
+
+    @override
+    def sources(self) -> Sources:
+        return RUNAI_ENGINE.sources("default", self.told().clusters["default"])
+
+    @override
+    def look(self) -> None:
+        super().look()
+        for resource, read in self.sources().items():
+            store: Store[Any] = self.cluster.view.store(resource)
+            store.replace(read())
+            store.prove()
+
+    def changes(self) -> list[str]:
+        """What reached the control plane to change something."""
+        return [each for each in self.plane.asked() if each.split()[0] in {"create", "delete"}]
 
 
 def labels_of(found: Object) -> dict[str, str]:

@@ -29,10 +29,11 @@ def test_rights_are_checked_where_it_is_on(teaming: Teaming) -> None:
     assert rights(teaming) == []
 
 
-def test_no_rights_are_missed_on_runai(teaming: Teaming) -> None:
-    teaming.world.app.access.forbidden |= {("delete", "namespaces")}
+def test_rights_for_projects_are_not_kubernetes(teaming: Teaming) -> None:
+    teaming.world.app.access.forbidden |= {("delete", "namespaces"), ("create", "projects")}
     teaming.policy = teaming.told(clusters={"default": {"engine": "runai", "runai": RUNAI}})
-    assert rights(teaming) == []
+    (found,) = rights(teaming)
+    assert found.says == "missing for `/team create`: delete namespaces"
 
 
 def test_teams_of_slack_are_listed(teaming: Teaming) -> None:

@@ -32,7 +32,9 @@ class Patches:
         self.rig = rig
         engines = Engines(rig.settings, rig.clusters)
         quotas = QuotaService(rig.settings, rig.access, rig.approvals, engines)
-        self.reads = TeamReads(rig.settings, rig.access, rig.clusters, quotas, rig.teams)
+        self.reads = TeamReads(
+            rig.settings, rig.access, rig.clusters, quotas, rig.teams, rig.stores
+        )
 
     def quota(self, amount: Amount = TWELVE, team: str = "vision") -> Card:
         request, by, now = OverrideRequest(team, amount, "more"), self._carol, self._now

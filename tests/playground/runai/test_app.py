@@ -147,3 +147,105 @@ def test_a_patch_changes_the_named_attributes_only(plane: ControlPlane) -> None:
     body = [{"nodePool": POOL_ID, "gpu": {"deserved": 6}}]
     status, answer = ask(plane, "PATCH", RESOURCES, body, token_of(plane))
     assert (status, answer[0]["gpu"]) == (200, {"deserved": 6, "limit": -1, "overQuotaWeight": 2})
+
+
+NEW: dict[str, Any] = {
+    "name": "vision",
+    "clusterId": CLUSTER,
+    "resources": [{"nodePool": POOL_ID, "gpu": {"deserved": 8, "limit": -1}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "message"),
+    [
+        ({"name": "team-a"}, 409, "project team-a already exists"),
+        (
+            {"name": "7vision"},
+            400,
+            "body.name must begin with a letter and have only a-z, 0-9 and -",
+        ),
+        ({"clusterId": "c1"}, 400, "cluster c1 is unknown"),
+        ({"parentId": "7"}, 400, "department 7 is unknown"),
+        ({"departmentId": "7"}, 400, "body.departmentId is unknown"),
+        ({"requestedNamespace": "team-a"}, 400, "namespace team-a belongs to another project"),
+        (
+            {"requestedNamespace": "runai-lab"},
+            400,
+            "namespace runai-lab belongs to another project",
+        ),
+        ({"defaultNodePools": ["a100"]}, 400, "node pools are unknown: a100"),
+        ({"resources": []}, 400, "body.resources must be a list of resources"),
+        (
+            {"resources": [{"nodePool": {"id": "7"}}]},
+            400,
+            "node pool 7 does not belong to the cluster of the project",
+        ),
+        (
+            {"resources": [{"nodePool": POOL_ID, "gpu": {"deserved": 60}}]},
+            400,
+            (
+                "department default has a quota of 64 GPUs in node pool h100, and its projects"
+                " would have 72"
+            ),
+        ),
+    ],
+)
+def test_a_wrong_project_is_not_created(
+    plane: ControlPlane, more: Any, status: int, message: str
+) -> None:
+    plane.tenant.add_project("lab", {POOL: 0})
+    refusal = {"code": status, "message": message}
+    assert ask(plane, "POST", PROJECTS, NEW | more, token_of(plane)) == (status, refusal)
+    assert list(plane.tenant.projects) == ["team-a", "team-b", "lab"]
+
+
+def test_a_quota_beyond_the_departments_is_refused(plane: ControlPlane) -> None:
+    body = [{"nodePool": POOL_ID, "gpu": {"deserved": 57}}]
+    assert ask(plane, "PATCH", RESOURCES, body, token_of(plane)) == (
+        400,
+        {
+            "code": 400,
+            "message": (
+                "department default has a quota of 64 GPUs in node pool h100, and its projects"
+                " would have 65"
+            ),
+        },
+    )
+    assert plane.tenant.quota("team-a", POOL) == 4
+
+
+def test_a_project_is_created_and_then_ready(plane: ControlPlane) -> None:
+    token = token_of(plane)
+    status, created = ask(plane, "POST", PROJECTS, NEW | {"description": "ours"}, token)
+    assert (status, created["status"]["phase"]) == (201, "Creating")
+    assert (created["description"], created["parent"]["name"]) == ("ours", "default")
+    (found,) = ask(plane, "GET", f"{PROJECTS}?filterBy=name==vision", token=token)[1]["projects"]
+    assert (found["id"], found["status"]["phase"], found["status"]["namespace"]) == (
+        created["id"], "Ready", "runai-vision"
+    )  # fmt: skip
+
+
+def test_a_deleted_project_is_gone_later(plane: ControlPlane) -> None:
+    token = token_of(plane)
+    path = f"{PROJECTS}/{plane.tenant.projects['team-a']['id']}"
+    plane.tenant.is_slow = True
+    accepted = {"code": 202, "message": "the project is being deleted"}
+    assert ask(plane, "DELETE", path, token=token) == (202, accepted)
+    first = ask(plane, "GET", PROJECTS, token=token)[1]["projects"][0]
+    assert (first["name"], first["status"]["phase"]) == ("team-a", "Deleting")
+    plane.tenant.is_slow = False
+    left = ask(plane, "GET", PROJECTS, token=token)[1]["projects"]
+    assert [each["name"] for each in left] == ["team-b"]
+    assert ask(plane, "DELETE", path, token=token)[0] == 404
+
+
+def test_departments_have_quotas_of_their_own(plane: ControlPlane) -> None:
+    plane.tenant.add_department("research", 16)
+    path = f"/api/v1/org-unit/departments?filterBy=clusterId=={CLUSTER}"
+    status, answer = ask(plane, "GET", path, token=token_of(plane))
+    found = {
+        each["name"]: [share["gpu"]["deserved"] for share in each["resources"]]
+        for each in answer["departments"]
+    }
+    assert (status, found) == (200, {"default": [64], "research": [16]})

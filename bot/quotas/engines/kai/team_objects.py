@@ -13,6 +13,7 @@ from bot.quotas.engines.kai.quota_fields import plain_number
 from bot.quotas.engines.quota import NOMINAL, QuotaField
 from bot.quotas.engines.team_objects import (
     ObjectName,
+    QuotaManifests,
     QuotaUnits,
     TeamObject,
     TeamObjects,
@@ -128,6 +129,6 @@ def _number(share: Manifest, name: str) -> Decimal:
 
 
 KAI_TEAMS = TeamObjects(
-    settle=settle, make=make, find=find, set_quota=set_quota, above="parent Queue",
+    settle=settle, make=make, manifests=QuotaManifests(find, set_quota), above="parent Queue",
     kinds=(KAI_QUEUES,),
 )  # fmt: skip

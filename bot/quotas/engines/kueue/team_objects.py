@@ -9,6 +9,7 @@ from bot.quotas.engines.engine import Manifest, Queues
 from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.team_objects import (
     ObjectName,
+    QuotaManifests,
     QuotaUnits,
     TeamObject,
     TeamObjects,
@@ -97,6 +98,6 @@ def set_quota(queue: Manifest, place: QuotaField, value: Decimal) -> None:
 
 
 KUEUE_TEAMS = TeamObjects(
-    settle=settle, make=make, find=find, set_quota=set_quota, above="cohort",
+    settle=settle, make=make, manifests=QuotaManifests(find, set_quota), above="cohort",
     kinds=(CLUSTER_QUEUES, LOCAL_QUEUES),
 )  # fmt: skip

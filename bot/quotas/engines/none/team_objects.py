@@ -11,6 +11,7 @@ from bot.quotas.engines.none.queues import ANY
 from bot.quotas.engines.quota import QuotaField
 from bot.quotas.engines.team_objects import (
     ObjectName,
+    QuotaManifests,
     QuotaUnits,
     TeamObject,
     TeamObjects,
@@ -53,6 +54,6 @@ def set_quota(limit: Manifest, place: QuotaField, value: Decimal) -> None:
 
 
 NO_ENGINE_TEAMS = TeamObjects(
-    settle=settle, make=make, find=find, set_quota=set_quota, above="queue above",
+    settle=settle, make=make, manifests=QuotaManifests(find, set_quota), above="queue above",
     kinds=(ALLOWANCES,),
 )  # fmt: skip

@@ -25,6 +25,7 @@ from bot.masking import hide_secrets
 from bot.quotas.engines.runai.objects import (
     PENDING,
     RUNNING,
+    DepartmentRecord,
     GpuShare,
     NodePoolRecord,
     ProjectRecord,
@@ -32,12 +33,13 @@ from bot.quotas.engines.runai.objects import (
 )
 
 T = TypeVar("T")
-R = TypeVar("R", ProjectRecord, NodePoolRecord, WorkloadRecord)
+R = TypeVar("R", ProjectRecord, DepartmentRecord, NodePoolRecord, WorkloadRecord)
 
 TIME_OUT = urllib3.Timeout(connect=3.0, read=10.0)
 _WHOLE_SECONDS = 25.0
 _CHUNK_BYTES = 1_048_576
 PAGE = 500
+_PROJECTS = "/api/v1/org-unit/projects"
 _MOST_PAGES = 100
 # A token is renewed this long before its end.
 _MARGIN_SECONDS = 60.0
@@ -48,7 +50,8 @@ _OVERLOADED = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _LOGIN_HINT = "Check runai.client_id and runai.client_secret_file."
 _RIGHTS_HINT = (
     "Give the bot's service account in Run:ai an access rule for the cluster whose role may view"
-    " projects, node pools and workloads, and edit projects."
+    " projects, node pools and workloads, and edit projects; for `/team create` also view"
+    " departments, and create and delete projects."
 )
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",
@@ -66,6 +69,17 @@ class ClusterRecord(ObjectPart, frozen=True, kw_only=True):
     uuid: str
     name: str = ""
     version: str | None = None
+
+
+class NewProject(NamedTuple):
+    """A project to create, with a quota in one node pool, and no limit to what it borrows."""
+
+    name: str
+    description: str
+    department_id: str
+    namespace: str
+    node_pool: NodePoolRecord
+    gpus: int
 
 
 class _Answer(NamedTuple):
@@ -86,6 +100,7 @@ class _Page(ObjectPart, frozen=True, kw_only=True):
     """A page of a list; `next` is where the next one begins."""
 
     projects: tuple[ProjectRecord, ...] | None = None
+    departments: tuple[DepartmentRecord, ...] | None = None
     nodepools: tuple[NodePoolRecord, ...] | None = None
     workloads: tuple[WorkloadRecord, ...] | None = None
     next: int | None = None
@@ -124,7 +139,13 @@ class RunaiApi:
 
     def projects(self) -> list[ProjectRecord]:
         """All projects of the cluster."""
-        return self._all("/api/v1/org-unit/projects", "projects", lambda page: page.projects)
+        return self._all(_PROJECTS, "projects", lambda page: page.projects)
+
+    def departments(self) -> list[DepartmentRecord]:
+        """All departments of the cluster."""
+        return self._all(
+            "/api/v1/org-unit/departments", "departments", lambda page: page.departments
+        )
 
     def node_pools(self) -> list[NodePoolRecord]:
         """All node pools of the cluster."""
@@ -139,6 +160,34 @@ class RunaiApi:
             for each in self._all(path, what, lambda page: page.workloads, f",phase=={phase}")
         ]
 
+    def workloads_of(self, project: str) -> list[WorkloadRecord]:
+        """All workloads of a project that Run:ai still keeps, in any phase."""
+        of_it = f",projectName=={project}"
+        return self._all("/api/v1/workloads", "workloads", lambda page: page.workloads, of_it)
+
+    def create_project(self, project: NewProject) -> None:
+        """Creates a project; ClusterError with reason Conflict if the name is taken."""
+        gpu = {"deserved": project.gpus, "limit": -1}
+        body = {
+            "name": project.name,
+            "description": project.description,
+            "clusterId": self._settings.cluster_id,
+            "parentId": project.department_id,
+            "requestedNamespace": project.namespace,
+            "defaultNodePools": [project.node_pool.name],
+            "resources": [{"nodePool": {"id": project.node_pool.id}, "gpu": gpu}],
+        }
+        self._call("POST", _PROJECTS, f"create project {project.name}", body=body)
+
+    def delete_project(self, project_id: str, name: str) -> None:
+        """Deletes a project; nothing happens if there is none with that id."""
+        path = f"{_PROJECTS}/{quote(project_id, safe='')}"
+        try:
+            self._call("DELETE", path, f"delete project {name}")
+        except ClusterError as error:
+            if error.reason != "NotFound":
+                raise
+
     def set_gpu(self, project: ProjectRecord, pool_id: str, share: GpuShare) -> None:
         """Sets what a project may use of the GPUs of a node pool; to repeat it is harmless.
 
@@ -148,7 +197,7 @@ class RunaiApi:
         values = {"deserved": share.deserved, "limit": share.limit}
         values["overQuotaWeight"] = share.over_quota_weight
         gpu = {name: value if value is None else _number(value) for name, value in values.items()}
-        path = f"/api/v1/org-unit/projects/{quote(project.id, safe='')}/resources"
+        path = f"{_PROJECTS}/{quote(project.id, safe='')}/resources"
         body = [{"nodePool": {"id": pool_id}, "gpu": gpu}]
         self._call("PATCH", path, f"change the quota of project {project.name}", body=body)
 

@@ -11,18 +11,24 @@ from bot.quotas.engines.runai import objects
 from bot.quotas.engines.runai.api import RunaiApi
 from bot.quotas.engines.runai.doctor_checks import check_service
 from bot.quotas.engines.runai.objects import GROUP, NODE_POOLS, PROJECTS, RUNAI_WORKLOADS
+from bot.quotas.engines.runai.project_store import ProjectStore
 from bot.quotas.engines.runai.queues import RunaiQueues
 from bot.quotas.engines.runai.quota_fields import RunaiOverrides
 from bot.quotas.engines.runai.runs import RunaiRuns
+from bot.quotas.engines.runai.team_objects import RUNAI_TEAMS
 from bot.quotas.engines.runai.wording import WORDS
 
 
 def _connect(cluster: Cluster, resource: str, settings: ClusterSettings) -> Engine:
     queues = RunaiQueues(cluster, resource)
     api = RunaiApi(cluster.name, _access(cluster.name, settings))
-    overrides = RunaiOverrides(api, lambda: cluster.refresh(PROJECTS))
+
+    def refresh() -> None:
+        cluster.refresh(PROJECTS)
+
+    overrides, store = RunaiOverrides(api, refresh), ProjectStore(api, refresh)
     runs = RunaiRuns(queues)
-    return Engine(cluster.name, queues, overrides, runs, lambda: cluster.trouble)
+    return Engine(cluster.name, queues, overrides, runs, lambda: cluster.trouble, store)
 
 
 def _sources(cluster: str, settings: ClusterSettings) -> Sources:
@@ -49,6 +55,7 @@ RUNAI_ENGINE = EngineDefinition(
     priorities=SYSTEM_PRIORITIES,
     rights=(Right("watch", "scheduling.k8s.io", "priorityclasses"),),
     connect=_connect,
+    teams=RUNAI_TEAMS,
     polled=(PROJECTS, NODE_POOLS, RUNAI_WORKLOADS),
     sources=_sources,
     check_service=check_service,

@@ -78,6 +78,8 @@ class ProjectRecord(ObjectPart, frozen=True, kw_only=True):
     id: str
     name: str
     cluster_id: str
+    description: str | None = None
+    requested_namespace: str | None = None
     parent: Parent | None = None
     resources: tuple[PoolResources, ...] | None = None
     status: ProjectStatus | None = None
@@ -86,6 +88,15 @@ class ProjectRecord(ObjectPart, frozen=True, kw_only=True):
         """What it may use of a node pool."""
         found = (each for each in self.resources or () if pool_name(each) == name)
         return next(found, None)
+
+
+class DepartmentRecord(ObjectPart, frozen=True, kw_only=True):
+    """A department, which has a quota of its own in each node pool."""
+
+    id: str
+    name: str
+    cluster_id: str
+    resources: tuple[PoolResources, ...] | None = None
 
 
 class NodePoolRecord(ObjectPart, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ from tests.bot.quotas.engines.runai.plane import POOL, ControlPlane, workload
 WHO = "Run:ai (cluster default)"
 RIGHTS = (
     "Give the bot's service account in Run:ai an access rule for the cluster whose role may view"
-    " projects, node pools and workloads, and edit projects."
+    " projects, node pools and workloads, and edit projects; for `/team create` also view"
+    " departments, and create and delete projects."
 )
 
 ELSEWHERE = "Check that runai.url is the address of the control plane itself."

@@ -88,6 +88,7 @@ def test_an_unusable_project_is_found(
 ) -> None:
     plane.tenant.add_project("new", {POOL: 2}, namespace="team-a")
     plane.tenant.projects["new"]["phase"] = "Creating"
+    plane.tenant.is_slow = True
     plane.tenant.add_project("bare", {POOL: 0}, namespace="team-a")
     assert found(plane, tmp_path, project)[1:] == [
         Finding("cluster default team-a", state, says, remedy)  # type: ignore[arg-type]  # a state

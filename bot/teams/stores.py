@@ -1,0 +1,89 @@
+"""Where the objects of teams are kept: in the cluster, or in the service of its engine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bot.cluster.cluster import Cluster
+from bot.cluster.resources import NAMESPACES, Resource
+from bot.cluster.types.objects import ClusterObject
+from bot.errors import ClusterError
+from bot.quotas.engines.engine import Manifest
+from bot.quotas.engines.registry import ENGINES, Engines
+from bot.quotas.engines.team_store import TeamStore
+from bot.reconcile.frame import create_once
+from bot.teams.uses import in_namespace, secrets_in
+
+HOPELESS = ("Forbidden", "OverQuota")
+
+
+def is_in_service(resource: Resource[Any]) -> bool:
+    """Whether objects of that kind are outside Kubernetes, in the service of an engine."""
+    return any(resource in engine.polled for engine in ENGINES.values())
+
+
+class TeamStores:
+    """Finds what keeps an object of a team; a cluster's engine may have changed since."""
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+
+    def of(self, cluster: Cluster, resource: Resource[Any]) -> TeamStore:
+        """What keeps objects of that kind; ClusterError if its service is not configured."""
+        if not is_in_service(resource):
+            return ClusterStore(cluster)
+        engine = self._engines.of(cluster.name)
+        if engine.store is None:
+            terms = next(e.terms for e in ENGINES.values() if resource in e.polled)
+            raise ClusterError(
+                f"Cluster {cluster.name} no longer has engine {terms.engine}, which keeps the"
+                f" team's {terms.queue}. Configure it again.",
+                reason="Unreachable",
+            )
+        return engine.store
+
+
+class ClusterStore:
+    """Objects in Kubernetes."""
+
+    delays = "Kubernetes waits for what its finalizers name."
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def get(
+        self, resource: Resource[Any], name: str, namespace: str | None
+    ) -> ClusterObject | None:
+        """The object, None if not found."""
+        found: ClusterObject | None = self._cluster.get(resource, name, namespace)
+        return found
+
+    def foresee(self, resource: Resource[Any], body: Manifest, namespace: str | None) -> str:
+        """That the API server accepts the object; ClusterError if it would refuse it."""
+        self._cluster.create(resource, body, namespace, is_trial=True)
+        return "accepted by a dry run"
+
+    def create(
+        self, resource: Resource[Any], body: Manifest, namespace: str | None
+    ) -> ClusterError | None:
+        """Creates the object, or returns the refusal if repeating cannot help."""
+        return create_once(self._cluster, resource, body, namespace, hopeless=HOPELESS)
+
+    def delete(
+        self, resource: Resource[Any], name: str, namespace: str | None, *, uid: str
+    ) -> object:
+        """Deletes the object with that uid."""
+        return self._cluster.delete(resource, name, namespace, uid=uid)
+
+    def unready(self, found: ClusterObject) -> str:
+        """Nothing: objects of teams can be used at once."""
+        del found
+        return ""
+
+    def uses(self, resource: Resource[Any], name: str) -> Iterator[str]:
+        """What is in a namespace; other objects hold nothing."""
+        if resource is NAMESPACES:
+            yield from in_namespace(self._cluster, name)
+
+    def goes_along(self, resource: Resource[Any], name: str) -> str:
+        """The Secrets of a namespace."""
+        return secrets_in(self._cluster, name) if resource is NAMESPACES else ""
