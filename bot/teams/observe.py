@@ -18,14 +18,10 @@ from bot.teams.objects import (
     read,
     resource_of,
 )
-from bot.teams.stores import TeamStores, is_in_service
+from bot.teams.stores import SWITCH, TeamStores, is_in_service
 from bot.teams.tables import TeamChange
 
 _REFUSED = {"Forbidden", "OverQuota", "AlreadyExists"}
-_SWITCH = (
-    "With `team_creation` in its configuration, the Helm chart grants them: upgrade the release, or"
-    " apply deploy/kubernetes/team-creation."
-)
 
 
 def states(
@@ -47,8 +43,7 @@ def dry_run(
         checks = tuple(_dry_run_of(cluster, stores, row.team, each) for each in found)
     except ClusterError as error:
         if error.is_final or error.reason in _REFUSED:
-            unblock = _SWITCH if error.reason == "Forbidden" else error.hint
-            return TeamObserved(problem=Problem(error.message, unblock))
+            return TeamObserved(problem=Problem(error.message, error.hint))
         raise
     return TeamObserved(objects=found, checks=checks, problem=_lacking(cluster, row, found))
 
@@ -77,7 +72,8 @@ def _dry_run_of(cluster: Cluster, stores: TeamStores, team: str, state: ObjectSt
     if not state.is_missing:
         return "exists already, created by Quartermaster" if state.is_ours else "exists already"
     resource = resource_of(each.kind)
-    if each.namespace is not None and cluster.get(NAMESPACES, each.namespace) is None:
+    of_cluster = stores.of(cluster, NAMESPACES)
+    if each.namespace is not None and of_cluster.get(NAMESPACES, each.namespace, None) is None:
         return "allowed; no dry run before its namespace exists"
     body = labelled(each.body, cluster.installation, team)
     return stores.of(cluster, resource).foresee(resource, body, each.namespace)
@@ -88,9 +84,7 @@ def _lacking(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) ->
     missing = list(_not_allowed(cluster, row, found))
     if not missing:
         return None
-    return Problem(
-        f"The bot lacks rights in cluster {cluster.name}: {', '.join(missing)}.", _SWITCH
-    )
+    return Problem(f"The bot lacks rights in cluster {cluster.name}: {', '.join(missing)}.", SWITCH)
 
 
 def _not_allowed(cluster: Cluster, row: TeamChange, found: Sequence[ObjectState]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Where the objects of teams are kept: in the cluster, or in the service of its engine."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from bot.cluster.cluster import Cluster
@@ -13,6 +14,10 @@ from bot.quotas.engines.team_store import TeamStore
 from bot.reconcile.frame import create_once
 from bot.teams.uses import in_namespace, secrets_in
 
+SWITCH = (
+    "With `team_creation` in its configuration, the Helm chart grants them: upgrade the release, or"
+    " apply deploy/kubernetes/team-creation."
+)
 HOPELESS = ("Forbidden", "OverQuota")
 
 
@@ -54,12 +59,14 @@ class ClusterStore:
         self, resource: Resource[Any], name: str, namespace: str | None
     ) -> ClusterObject | None:
         """The object, None if not found."""
-        found: ClusterObject | None = self._cluster.get(resource, name, namespace)
+        with _rights():
+            found: ClusterObject | None = self._cluster.get(resource, name, namespace)
         return found
 
     def foresee(self, resource: Resource[Any], body: Manifest, namespace: str | None) -> str:
         """That the API server accepts the object; ClusterError if it would refuse it."""
-        self._cluster.create(resource, body, namespace, is_trial=True)
+        with _rights():
+            self._cluster.create(resource, body, namespace, is_trial=True)
         return "accepted by a dry run"
 
     def create(
@@ -87,3 +94,16 @@ class ClusterStore:
     def goes_along(self, resource: Resource[Any], name: str) -> str:
         """The Secrets of a namespace."""
         return secrets_in(self._cluster, name) if resource is NAMESPACES else ""
+
+
+@contextmanager
+def _rights() -> Iterator[None]:
+    """Says of a missing right of the cluster what grants it; a service says that of its own."""
+    try:
+        yield
+    except ClusterError as error:
+        if error.reason != "Forbidden":
+            raise
+        raise ClusterError(
+            error.message, SWITCH, status=error.status, reason=error.reason
+        ) from error

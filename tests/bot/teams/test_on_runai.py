@@ -179,6 +179,26 @@ def test_conflict_without_such_a_project_ends_it(on_runai: OnRunai) -> None:
     )
 
 
+GRANT = (
+    "Give the bot's service account in Run:ai an access rule for the cluster whose role may view"
+    " projects, node pools and workloads, and edit projects; for `/team create` also view"
+    " departments, and create and delete projects."
+)
+
+
+def test_rights_to_read_departments_are_named_first(on_runai: OnRunai) -> None:
+    on_runai.plane.app.refuse("list departments", 403, "not allowed")
+    row = on_runai.row(asked(on_runai))
+    assert (row.phase, row.reason, row.unblock) == (
+        ChangePhase.FAILED,
+        (
+            "Run:ai (cluster default) refused to read departments: 403: not allowed. Nothing was"
+            " changed."
+        ),
+        GRANT,
+    )
+
+
 def test_missing_rights_in_runai_say_what_to_grant(on_runai: OnRunai) -> None:
     row_id = asked(on_runai)
     on_runai.decides(row_id)
@@ -187,12 +207,7 @@ def test_missing_rights_in_runai_say_what_to_grant(on_runai: OnRunai) -> None:
     row = on_runai.row(row_id)
     assert (row.phase, row.unblock) == (
         ChangePhase.FAILED,
-        (
-            "Give the bot's service account in Run:ai an access rule for the cluster whose role may"
-            " view projects, node pools and workloads, and edit projects; for `/team create` also"
-            " view departments, and create and delete projects. Request it again when that is"
-            " fixed; what was created is used then."
-        ),
+        f"{GRANT} Request it again when that is fixed; what was created is used then.",
     )
 
 
