@@ -39,6 +39,21 @@ def change(**more: Any) -> TeamChange:
     return TeamChange(**(fields | more))
 
 
+def on_project(**more: Any) -> TeamChange:
+    """The same team on Run:ai, with more than its department has."""
+    project: dict[str, Any] = {"kind": "Project", "name": "vision", "namespace": None, "body": {}}
+    shares = (
+        "its name is free; Run:ai has no dry run. Projects of department research then have 20 of"
+        " its 16 GPUs of h100, more than it has: Run:ai may refuse this."
+    )
+    return change(
+        above="research",
+        objects=[*_OBJECTS[:2], project],
+        checks=[_TRIED, _LATER, shares],
+        **more,
+    )
+
+
 def removal(**more: Any) -> TeamChange:
     """The removal of that team."""
     return change(verb=Verb.REMOVE, gpus=0, gpu_type="", above="", checks=[DELETED] * 4, **more)
@@ -51,9 +66,13 @@ def states() -> Iterator[State]:
     yield card("team-checking", change(phase=phase.CHECKING, objects=[], checks=[]))
     yield card("team-pending", change(phase=phase.ASKED), asked, channel=APPROVALS)
     yield card("team-pending-in-its-channel", change(phase=phase.ASKED), asked)
+    on_runai = on_project(phase=phase.ASKED)
+    yield card("team-pending-on-runai", on_runai, asked, channel=APPROVALS)
     yield card("team-creating", change(), used, vote())
     slow = "Namespace vision is still being deleted."
     yield card("team-blocked", change(obstacle=slow))
+    unready = "Run:ai's project vision is NotReady: NamespaceHandlerFailed."
+    yield card("team-unready-on-runai", on_project(obstacle=unready), used, vote())
     yield card("team-retrying", change(trouble=SILENT))
     yield card("team-created", change(phase=phase.DONE, ended_at=NOW), used, vote())
     why = {
