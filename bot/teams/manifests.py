@@ -14,19 +14,17 @@ from bot.slack.card import AsFile, Card, Reply
 from bot.slack.markup import plain
 from bot.teams.objects import KeptObject, objects_of, resource_of
 from bot.teams.service import TeamPlan
-from bot.teams.stores import is_in_service
+from bot.teams.stores import service_of
 
 _LINES = (
     "Nothing was changed. Apply these objects, and add the entry at the end to quartermaster.yaml.",
     "They have no labels of Quartermaster, so `/team remove` does not delete them.",
 )
 _HANDOVER = (
-    (
-        "Nothing was changed. Commit these objects, and add the entry at the end to"
-        " quartermaster.yaml: with `handed_over: true` it alone counts. Runs go on."
-    ),
-    "They are as they were created; `/team set --as-patch` writes today's quota.",
+    "Nothing was changed. Commit these objects, and add the entry at the end to quartermaster.yaml:"
+    " with `handed_over: true` it alone counts. Runs go on."
 )
+_AS_CREATED = "They are as they were created; `/team {}` {} today's quota."
 _KUBECTL = "kubectl.kubernetes.io/"
 
 
@@ -43,7 +41,10 @@ def handover_of(
     """The manifests of a team that there is, and the entry with which the file takes it over."""
     found = [TeamObject(resource_of(o.kind), o.name, o.namespace, o.body) for o in objects]
     document = _document(found, team, said, cluster)
-    return answer(f"Manifests of team {team}", _HANDOVER, document, f"team-{team}.yaml")
+    is_apart = any(service_of(each.resource) for each in found)
+    today = (f"show {team}", "shows") if is_apart else ("set --as-patch", "writes")
+    lines = (_HANDOVER, _AS_CREATED.format(*today))
+    return answer(f"Manifests of team {team}", lines, document, f"team-{team}.yaml")
 
 
 def answer(title: str, lines: Sequence[str], document: str, name: str) -> Reply:
@@ -93,15 +94,18 @@ def _document(
     objects: Sequence[TeamObject], team: str, said: Mapping[str, Any], cluster: Cluster
 ) -> str:
     entry = written({"teams": {team: dict(said)}})
-    parts = list(_whole([o for o in objects if not is_in_service(o.resource)], cluster))
-    outside = [line for o in objects if is_in_service(o.resource) for line in _apart(o)]
+    parts = list(_whole([each for each in objects if not service_of(each.resource)], cluster))
+    outside = [line for each in objects for line in _apart(each)]
     return joined(parts) + commented([*outside, "quartermaster.yaml:", *entry.splitlines()])
 
 
 def _apart(each: TeamObject) -> Iterator[str]:
-    """An object of a service, which kubectl does not take, in words."""
-    yield f"{each.resource.kind} {each.name} is not in Kubernetes; create it in the service:"
-    yield from written(each.body["spec"]).splitlines()
+    """An object of a service, which kubectl does not take, in words; nothing for others."""
+    service = service_of(each.resource)
+    if service is not None:
+        title = f"{each.resource.kind} {each.name}"
+        yield f"{title} belongs in {service.engine}, not in Kubernetes:"
+        yield from written(each.body["spec"]).splitlines()
 
 
 def _whole(objects: Sequence[TeamObject], cluster: Cluster) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import NAMESPACES, Resource
 from bot.cluster.types.objects import ClusterObject
 from bot.errors import ClusterError
-from bot.quotas.engines.engine import Manifest
+from bot.quotas.engines.engine import EngineTerms, Manifest
 from bot.quotas.engines.registry import ENGINES, Engines
 from bot.quotas.engines.team_store import TeamStore
 from bot.reconcile.frame import create_once
@@ -21,9 +21,14 @@ SWITCH = (
 HOPELESS = ("Forbidden", "OverQuota")
 
 
+def service_of(resource: Resource[Any]) -> EngineTerms | None:
+    """The words of the engine whose service has objects of that kind; None for Kubernetes."""
+    return next((each.terms for each in ENGINES.values() if resource in each.polled), None)
+
+
 def is_in_service(resource: Resource[Any]) -> bool:
     """Whether objects of that kind are outside Kubernetes, in the service of an engine."""
-    return any(resource in engine.polled for engine in ENGINES.values())
+    return service_of(resource) is not None
 
 
 class TeamStores:
@@ -34,11 +39,11 @@ class TeamStores:
 
     def of(self, cluster: Cluster, resource: Resource[Any]) -> TeamStore:
         """What keeps objects of that kind; ClusterError if its service is not configured."""
-        if not is_in_service(resource):
+        terms = service_of(resource)
+        if terms is None:
             return ClusterStore(cluster)
         engine = self._engines.of(cluster.name)
         if engine.store is None:
-            terms = next(e.terms for e in ENGINES.values() if resource in e.polled)
             raise ClusterError(
                 f"Cluster {cluster.name} no longer has engine {terms.engine}, which keeps the"
                 f" team's {terms.queue}. Configure it again.",

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from bot.slack.card import Reply
+from bot.slack.text import as_text
 from bot.teams.tables import ChangePhase
 from playground.ledger import Fault
-from tests.bot.ground import CAROL, INSTALLATION
+from tests.bot.ground import ALICE, CAROL, INSTALLATION
 from tests.bot.quotas.engines.runai.plane import POOL, workload
 from tests.bot.teams.teaming import OnRunai, Teaming, labels_of
 from tests.bot.teams.test_creating import OURS, refusal
@@ -164,6 +166,14 @@ def test_quota_beyond_the_department_may_fail(on_runai: OnRunai) -> None:
     assert on_runai.row(on_runai.created(above="research")).phase == ChangePhase.DONE
 
 
+def test_projects_without_a_limit_are_not_counted(on_runai: OnRunai) -> None:
+    on_runai.plane.tenant.set_quota("team-b", POOL, -1)
+    assert on_runai.card(asked(on_runai))[-2] == (
+        f"{FREE} Projects of department default then have 12 of its 64 GPUs of h100, besides those"
+        " of team-b, which has no limit."
+    )
+
+
 def test_conflict_without_such_a_project_ends_it(on_runai: OnRunai) -> None:
     row_id = asked(on_runai)
     on_runai.decides(row_id)
@@ -224,6 +234,18 @@ def test_team_is_created_once_its_project_is_ready(on_runai: OnRunai) -> None:
     tenant.has_namespace = lambda _name: True
     on_runai.pass_time(minutes=2)
     assert on_runai.row(row_id).phase == ChangePhase.DONE
+
+
+def test_message_of_runai_mentions_nobody(on_runai: OnRunai) -> None:
+    on_runai.plane.tenant.has_namespace = lambda _name: False
+    row_id = asked(on_runai)
+    on_runai.decides(row_id)
+    on_runai.pass_time(minutes=1)
+    on_runai.plane.tenant.projects["vision"]["phaseMessage"] = f"<@{ALICE}> deleted it"
+    on_runai.pass_time(minutes=2)
+    assert on_runai.row(row_id).obstacle == (
+        f"Run:ai's project vision is NotReady: < @{ALICE}> deleted it."
+    )
 
 
 def test_withdrawn_team_keeps_what_was_created(on_runai: OnRunai) -> None:
@@ -335,10 +357,14 @@ def test_team_whose_engine_is_gone_waits(on_runai: OnRunai) -> None:
 
 def test_project_is_described_beside_the_manifests(on_runai: OnRunai) -> None:
     on_runai.created()
-    document = Patches(on_runai).handover().document
+    card = Patches(on_runai).handover()
+    assert as_text(Reply(card=card)).splitlines()[2] == (
+        "They are as they were created; `/team show vision` shows today's quota."
+    )
+    document = card.document
     assert "kind: Project" not in document
     assert (
-        "# Project vision is not in Kubernetes; create it in the service:\n"
+        "# Project vision belongs in Run:ai, not in Kubernetes:\n"
         "# department: default\n"
         "# namespace: vision\n"
         "# resources:\n"

@@ -64,6 +64,10 @@ class ProjectStatus(ObjectPart, frozen=True, kw_only=True):
     phase_message: str | None = None
     node_pool_quota_statuses: tuple[PoolUsage, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Takes what would be a mention out of the message."""
+        _hide_mentions(self)
+
 
 class Parent(ObjectPart, frozen=True, kw_only=True):
     """The department of a project."""
@@ -142,9 +146,7 @@ class WorkloadRecord(ObjectPart, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Takes what would be a mention out of the message."""
-        if "<" in (self.phase_message or ""):
-            text = without_mentions(self.phase_message or "")
-            msgspec.structs.force_setattr(self, "phase_message", text)
+        _hide_mentions(self)
 
 
 class Project(ClusterObject, frozen=True, kw_only=True):
@@ -204,6 +206,12 @@ def _metadata(
         resource_version=_digest(record),
         generation=int(_digest(wanted), 16),
     )
+
+
+def _hide_mentions(record: ProjectStatus | WorkloadRecord) -> None:
+    if "<" in (record.phase_message or ""):
+        text = without_mentions(record.phase_message or "")
+        msgspec.structs.force_setattr(record, "phase_message", text)
 
 
 def _digest(part: Any) -> str:

@@ -180,14 +180,22 @@ def _shares(place: _Place, body: Manifest, projects: Sequence[ProjectRecord]) ->
     """
     department, pool = place.department, place.pool
     of_it = [e for e in projects if e.parent is not None and e.parent.id == department.id]
+    quotas = {each.name: _quota(each.resources, pool) for each in of_it}
     wanted = Decimal(body["spec"]["resources"][0]["gpus"])
-    together = sum((_quota(each.resources, pool) for each in of_it), wanted)
+    together = sum((each for each in quotas.values() if each > 0), wanted)
     own = _quota(department.resources, pool)
     if own < 0:
         return f"Department {department.name} has no limit of {pool.name}."
     said = f"Projects of department {department.name} then have {_plain(together)} of its"
+    besides = _besides(sorted(name for name, quota in quotas.items() if quota < 0))
     above = ", more than it has: Run:ai may refuse this" if together > own else ""
-    return f"{said} {_plain(own)} GPUs of {pool.name}{above}."
+    return f"{said} {_plain(own)} GPUs of {pool.name}{besides}{above}."
+
+
+def _besides(unlimited: Sequence[str]) -> str:
+    """The projects whose quota has no limit, as words; empty for none."""
+    verb = "has" if len(unlimited) == 1 else "have"
+    return f", besides those of {', '.join(unlimited)}, which {verb} no limit" if unlimited else ""
 
 
 def _quota(resources: Any, pool: NodePoolRecord) -> Decimal:
