@@ -1,15 +1,17 @@
 """Builds the cards of datasets and versions. Only the renderer reads rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.config import Datasets, Settings
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.card import described, last_use, where
 from bot.datasets.caches.tables import Cache, VersionUse
+from bot.datasets.clusters import shown
 from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase
 from bot.datasets.versions import copies
 from bot.datasets.wording import name_of, objects, readers, short, size
@@ -43,26 +45,30 @@ class VersionRenderer:
 
     kind = VERSION
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, settings: Callable[[], Settings]) -> None:
         self._clock = clock
+        self._settings = settings
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
         """The version's card; the same in every channel."""
         del channel
         version = session.get(Version, subject_id)
-        return (
-            version_card(version, around(session, version), self._clock.now()) if version else None
-        )
+        if version is None:
+            return None
+        found = around(session, version, self._settings().datasets)
+        return version_card(version, found, self._clock.now())
 
 
 @dataclass(frozen=True)
 class VersionContext:
     """What a version's card shows besides its row: names of people and of other versions.
 
-    `parents` are versions of the same dataset, `made_from` versions of other datasets.
+    `parents` are versions of the same dataset, `made_from` versions of other datasets. `cluster` is
+    that of its Job, if there are several.
     """
 
     person: str
+    cluster: str = ""
     parents: tuple[str, ...] = ()
     made_from: tuple[str, ...] = ()
     same_as: str = ""
@@ -203,8 +209,7 @@ def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[
         return
     yield "Source", code(version.source)
     yield "Store", code(version.store)
-    yield "Requested by", plain(around.person)
-    yield "Requested", when(version.asked_at)
+    yield from _requested(version, around)
     if version.phase == VersionPhase.LISTING and (rate := _rate(version, now)):
         yield "Rate", plain(rate)
     if version.objects is not None and version.size_bytes is not None:
@@ -221,12 +226,19 @@ def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[
         yield "Read by", join(*_readers_of(newest, count - len(newest)))
 
 
+def _requested(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:
+    """Where its Job runs, and for whom."""
+    if around.cluster:
+        yield "Cluster", plain(around.cluster)
+    yield "Requested by", plain(around.person)
+    yield "Requested", when(version.asked_at)
+
+
 def _sweep_facts(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:
     """What a removal of copies deletes where, and what it deleted."""
     yield "Copied to", code(version.copies)
     yield "Store", code(version.manifest_store)
-    yield "Requested by", plain(around.person)
-    yield "Requested", when(version.asked_at)
+    yield from _requested(version, around)
     if version.phase == VersionPhase.REMOVED:
         yield "Result", plain(copies.removed(version))
 
@@ -323,13 +335,14 @@ def _age(version: Version, now: datetime) -> str:
     return format_duration(max(now - (version.ended_at or now), now - now))
 
 
-def around(session: Session, version: Version) -> VersionContext:
+def around(session: Session, version: Version, datasets: Datasets | None) -> VersionContext:
     """What a version's card shows besides its row."""
     same = [version.same_as] if version.same_as else []
     parents = list(_found(session, version.parents))
     own = version.dataset_id
     return VersionContext(
         person=name_of(session, version.workspace_id, version.person),
+        cluster=shown(datasets, version.cluster),
         parents=tuple(each.name for each in parents if each.dataset_id == own),
         made_from=tuple(each.reference for each in parents if each.dataset_id != own),
         same_as=next((each.name for each in _found(session, same)), ""),

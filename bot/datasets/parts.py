@@ -76,8 +76,12 @@ class DatasetsArea(Area):
 
     @override
     def renderers(self) -> Sequence[Renderer]:
-        clock = self.on.clock
-        return VersionRenderer(clock), CacheRenderer(clock), PushRenderer(clock)
+        clock, settings = self.on.clock, self.on.settings
+        return (
+            VersionRenderer(clock, settings),
+            CacheRenderer(clock),
+            PushRenderer(clock, settings),
+        )
 
     @override
     def watch_handlers(self) -> Sequence[WatchHandler]:

@@ -1,13 +1,16 @@
 """Removes the copies of versions: who may do so, and when."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.audit import Actor, record
+from bot.config import Settings
 from bot.database.columns import new_id
 from bot.datasets import finding
 from bot.datasets.caches import finding as caching
+from bot.datasets.clusters import at_last
 from bot.datasets.job import job_name
 from bot.datasets.tables import VERSION, CopyState, Dataset, Version, VersionPhase
 from bot.errors import ConflictError, NotAllowedError
@@ -21,7 +24,8 @@ from bot.slack.messages import refresh_cards, show_card
 class CopyRemover:
     """Removes the copy of a version, or all copies of a dataset, by a Job."""
 
-    def __init__(self, format_command: FormatCommand) -> None:
+    def __init__(self, settings: Callable[[], Settings], format_command: FormatCommand) -> None:
+        self._settings = settings
         self._format_command = format_command
 
     def check(self, session: Session, caller: Caller, version: Version) -> None:
@@ -52,7 +56,7 @@ class CopyRemover:
         facts = {"name": version.reference, "bytes": str(version.size_bytes or 0)}
         actor = Actor(caller.workspace_id, caller.person, caller.channel, caller.team)
         record(session, actor, "dataset.remove_copy", (VERSION, version.id), facts, at=now)
-        return _begin(session, caller, version, version.name, now)
+        return self._begin(session, caller, version, version.name, now)
 
     def remove_all(self, session: Session, caller: Caller, dataset: Dataset, now: datetime) -> None:
         """Removes all copies of a dataset that is being removed."""
@@ -61,7 +65,45 @@ class CopyRemover:
             each.copy_state = CopyState.REMOVED
             session.add(each)
         if made:
-            _begin(session, caller, made[0], "", now)
+            self._begin(session, caller, made[0], "", now)
+
+    def _begin(
+        self, session: Session, caller: Caller, of: Version, name: str, now: datetime
+    ) -> Version:
+        """A row whose Job removes copies.
+
+        It ends a check for new content, which may start later.
+        """
+        live = finding.live_survey(session, of.dataset_id)
+        if live is not None:
+            live.phase, live.ended_at, live.since = VersionPhase.FAILED, now, now
+            live.reason = "Copies were removed in the meantime."
+            session.add(live)
+            session.flush()
+            wake(session, VERSION, live.id, cluster_lane(live.cluster), now)
+        row_id, datasets = new_id(), self._settings().datasets
+        place = of if datasets is None else at_last(datasets, of)
+        row = Version(
+            id=row_id,
+            name=name,
+            person=caller.person,
+            channel=caller.channel,
+            cluster=place.cluster,
+            namespace=place.namespace,
+            job_name=job_name(of.dataset, row_id),
+            manifest=of.manifest,
+            asked_at=now,
+            since=now,
+            is_sweep=True,
+            copies=of.copies,
+            copy_price=of.copy_price,
+            **{field: getattr(of, field) for field in _SAME},
+        )
+        session.add(row)
+        session.flush()
+        show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
+        wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
+        return row
 
     def _is_left(self, session: Session, version: Version) -> bool:
         """Whether its copy was to be removed and the Job failed, so that it can be repeated."""
@@ -96,36 +138,4 @@ def refuse_swept(session: Session, dataset_id: str, name: str) -> None:
         )
 
 
-def _begin(session: Session, caller: Caller, of: Version, name: str, now: datetime) -> Version:
-    """A row whose Job removes copies. It ends a check for new content, which may start later."""
-    live = finding.live_survey(session, of.dataset_id)
-    if live is not None:
-        live.phase, live.ended_at, live.since = VersionPhase.FAILED, now, now
-        live.reason = "Copies were removed in the meantime."
-        session.add(live)
-        session.flush()
-        wake(session, VERSION, live.id, cluster_lane(live.cluster), now)
-    row_id = new_id()
-    row = Version(
-        id=row_id,
-        name=name,
-        person=caller.person,
-        channel=caller.channel,
-        job_name=job_name(of.dataset, row_id),
-        manifest=of.manifest,
-        asked_at=now,
-        since=now,
-        is_sweep=True,
-        copies=of.copies,
-        copy_price=of.copy_price,
-        **{field: getattr(of, field) for field in _SAME},
-    )
-    session.add(row)
-    session.flush()
-    show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
-    wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
-    return row
-
-
-_SAME = ("workspace_id", "dataset_id", "dataset", "team", "cluster", "namespace", "store",
-         "source", "manifest_store")  # fmt: skip
+_SAME = ("workspace_id", "dataset_id", "dataset", "team", "store", "source", "manifest_store")

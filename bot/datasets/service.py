@@ -12,6 +12,7 @@ from bot.datasets import bounds, finding
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches import finding as caching
 from bot.datasets.card import Entry, Shelf
+from bot.datasets.clusters import at_work
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.removing import CopyRemover, refuse_swept
@@ -53,7 +54,7 @@ class DatasetService:
     def __init__(self, settings: Callable[[], Settings], format_command: FormatCommand) -> None:
         self._settings = settings
         self._format_command = format_command
-        self.copies = CopyRemover(format_command)
+        self.copies = CopyRemover(settings, format_command)
 
     def add(self, session: Session, caller: Caller, asked: NewDataset, now: datetime) -> Dataset:
         """Adds a dataset of the caller's team; UserError if the input is not valid."""
@@ -95,43 +96,42 @@ class DatasetService:
         now: datetime,
         *,
         has_copy: bool = False,
+        cluster: str = "",
     ) -> Version:
         """Starts a survey for a new version, with a copy of its objects if `has_copy`.
 
         Without a name, the version gets the next free one of v1, v2 and so on.
         """
-        datasets = self.set_up()
+        datasets = at_work(session, self.set_up(), dataset.id, cluster)
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
         ready = finding.versions(session, dataset.id)
-        free = _free_name(taken := {each.name for each in ready})
-        if name in taken:
-            raise ConflictError(
-                f"{dataset.name} already has a version {name}, and a named version never changes.",
-                f"Choose another name. {free} is free.",
-            )
+        free = _free_name(dataset, {each.name for each in ready}, name)
         self._refuse_surveyed(session, dataset, now)
         row = new_survey(dataset, datasets, caller.person, caller.channel, now)
-        row.name, row.note = name or free, note
+        row.name, row.note = free, note
         row.parents = [each.id for each in ready[:1]]
         if has_copy:
             row.copy_state, row.copies = CopyState.WANTED, copies_of(dataset, datasets)
             row.copy_price = self.copy_price()
         session.add(row)
         session.flush()
-        told = {"name": row.reference, "note": note, "copies": row.copies}
+        told = {"name": row.reference, "note": note, "copies": row.copies, "cluster": cluster}
         facts = {key: value for key, value in told.items() if value}
         record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
         show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
         wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
         return row
 
-    def offer_copy(self, session: Session, caller: Caller, dataset: Dataset, command: str) -> Reply:
+    def offer_copy(
+        self, session: Session, caller: Caller, dataset: Dataset, command: str, cluster: str = ""
+    ) -> Reply:
         """What a version with a copy would take; `command` starts it."""
+        datasets = at_work(session, self.set_up(), dataset.id, cluster)
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
         newest = next(iter(finding.versions(session, dataset.id)), None)
-        place = copies_of(dataset, self.set_up())
+        place = copies_of(dataset, datasets)
         return copy_offered(dataset, newest, place, self.copy_price(), command)
 
     def copied(self, session: Session, dataset: Dataset) -> list[Version]:
@@ -298,11 +298,17 @@ class DatasetService:
             )
 
 
-def _free_name(taken: set[str]) -> str:
+def _free_name(dataset: Dataset, taken: set[str], name: str | None) -> str:
+    """The name if it is free, or without one the next free one of v1, v2 and so on."""
     number = len(taken) + 1
     while f"v{number}" in taken:
         number += 1
-    return f"v{number}"
+    if name in taken:
+        raise ConflictError(
+            f"{dataset.name} already has a version {name}, and a named version never changes.",
+            f"Choose another name. v{number} is free.",
+        )
+    return name or f"v{number}"
 
 
 def _actor(caller: Caller) -> Actor:

@@ -102,6 +102,7 @@ class VersionArguments:
     note: str = ""
     has_copy: bool = False
     is_meant: bool = False
+    cluster: str | None = None
 
 
 @dataset.verb(
@@ -164,7 +165,8 @@ def show(ctx: Context, reference: Reference) -> Reply:
     name, _ = ctx.team()
     if reference.version is not None:
         found = ctx.datasets.catalogue.find_version(ctx.session, name, reference)
-        return Reply(card=version_card(found, around(ctx.session, found), ctx.now))
+        known = around(ctx.session, found, ctx.settings.datasets)
+        return Reply(card=version_card(found, known, ctx.now))
     shelf = ctx.datasets.catalogue.shelf(ctx.session, name, reference.name)
     return Reply(
         card=dataset_card(shelf, ctx.format_command(f"dataset version {reference.name}"), ctx.now)
@@ -183,6 +185,7 @@ def show(ctx: Context, reference: Reference) -> Reply:
         "version chest-xray --copy",
     ),
     team="Team that owns it (default: the channel's)",
+    cluster="Cluster whose Job lists it (default: that of the newest version)",
 )
 @dataset.argument("of", DatasetName(), help="Dataset")
 @dataset.option("--name", VersionName(), help="Name of the version (default: v1, v2, ...)")
@@ -191,13 +194,14 @@ def show(ctx: Context, reference: Reference) -> Reply:
 @dataset.option("--yes", "is_meant", flag=True, help="Copy without confirmation")
 def version(ctx: Context, asked: VersionArguments) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
-    catalogue = ctx.datasets.catalogue
-    found = catalogue.find(ctx.session, ctx.team()[0], asked.of)
+    catalogue, cluster = ctx.datasets.catalogue, asked.cluster or ""
+    found = catalogue.find(ctx.session, ctx.team(asked.cluster)[0], asked.of)
     if asked.has_copy and not asked.is_meant:
-        return catalogue.offer_copy(ctx.session, ctx.caller, found, ctx.again("--yes"))
+        return catalogue.offer_copy(ctx.session, ctx.caller, found, ctx.again("--yes"), cluster)
     row = catalogue.version(
-        ctx.session, ctx.caller, found, asked.name, asked.note, ctx.now, has_copy=asked.has_copy
-    )
+        ctx.session, ctx.caller, found, asked.name, asked.note, ctx.now,
+        has_copy=asked.has_copy, cluster=cluster,
+    )  # fmt: skip
     how = "listed, then copied" if asked.has_copy else "listed, not read"
     return Reply(
         (

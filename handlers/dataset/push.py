@@ -138,6 +138,7 @@ class PutArguments:
     note: str = ""
     store: str | None = None
     is_overwriting: bool = False
+    cluster: str | None = None
 
 
 @dataset.verb(
@@ -153,6 +154,7 @@ class PutArguments:
         "put chest-xray --from https://acme.slack.com/archives/C0VISION/p1764230400000100",
     ),
     team=TEAM,
+    cluster="Cluster whose Job receives them (default: that of the newest version)",
 )
 @dataset.argument("dataset", DatasetName(), help="Dataset that the files belong to")
 @dataset.option("--from", "message", MessageLink(), help="Message of this channel with the files")
@@ -172,7 +174,8 @@ def put(ctx: Context, asked: PutArguments) -> Reply:
         version=asked.version,
         note=asked.note,
         is_overwriting=asked.is_overwriting,
-        team=ctx.team()[0],
+        team=ctx.team(asked.cluster)[0],
+        cluster=asked.cluster or "",
     )
     row = ctx.datasets.pushes.put(ctx.session, ctx.caller, request, ctx.now, asked.message)
     return dropped(row) if row.is_drop else expected(row)

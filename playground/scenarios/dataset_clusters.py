@@ -1,9 +1,11 @@
-"""A version is cached in two clusters, and each run reads the cache of the cluster it is in."""
+"""A dataset is recorded, pushed and cached in two clusters, and runs read the cache of theirs."""
 
 import hashlib
 import sys
 from typing import Any
 
+from playground.bucket import NAMESPACE
+from playground.scenarios.dataset_put import is_granted, pushed_from
 from playground.settings import Setup
 from playground.story.person import Card, Person
 from playground.story.steps import is_admitted, is_recorded, submits
@@ -48,13 +50,15 @@ async def play(story: Story) -> None:
         story.bucket.put(key, content)
     await alice.types("#team-a", "/dataset add chest-xray s3://lake/chest-xray/")
     await alice.is_told("Added dataset chest-xray of team-a.")
-    await is_recorded(story, alice, "v1", "12 objects, 12 kB.")
+    recorded = await is_recorded(story, alice, "v1", "12 objects, 12 kB.", "--cluster lab")
+    await recorded.shows("Cluster", "lab")
     there = await _is_cached(story, alice, "lab", _LAB)
     await _is_said_where(alice)
     run = await submits(story, alice, "#team-a", "there", f"{_DATA} --cluster lab")
     await _has_read(story, alice, run, "there")
     await _a_template_that_lacks_it_offers_it(story, alice)
     await _one_is_evicted(story, alice, there)
+    await _files_arrive_there(story, alice)
 
 
 async def _is_cached(story: Story, alice: Person, cluster: str, place: str) -> Card:
@@ -69,6 +73,8 @@ async def _is_cached(story: Story, alice: Person, cluster: str, place: str) -> C
 
 async def _is_said_where(alice: Person) -> None:
     await alice.types("#team-a", "/dataset cache chest-xray@v1 --cluster moon")
+    await alice.is_told("team-a has no cluster moon.", "It has: default, lab.")
+    await alice.types("#team-a", "/dataset put chest-xray --cluster moon")
     await alice.is_told("team-a has no cluster moon.", "It has: default, lab.")
     await alice.types("#team-a", "/dataset cache chest-xray@v1 --cluster lab --size 20Gi --yes")
     await alice.is_told("chest-xray@v1 has been cached on premium of cluster lab since")
@@ -125,3 +131,30 @@ async def _one_is_evicted(story: Story, alice: Person, there: Card) -> None:
     await story.reply(there, "Evicted chest-xray@v1 from premium of cluster lab.")
     await alice.types("#team-a", "/dataset show chest-xray@v1")
     await alice.is_told(f"{_DEFAULT}: ready, 1 GiB, for team-a")
+
+
+async def _files_arrive_there(story: Story, alice: Person) -> None:
+    """A folder of her computer becomes a dataset, by Jobs of the second cluster."""
+    target = "s3://lake/faces/"
+    await alice.types("#team-a", f"/dataset put faces --to {target} --cluster lab")
+    await alice.is_told(f"Preparing a push from your computer to {target}.")
+    card = await story.card("#team-a", f"Local folder to {target}")
+    await card.shows("Waiting for files", "Cluster", "lab")
+    await alice.is_mentioned("#team-a", f"files for {target} can be pushed now", thread=card)
+    jobs = story.world.clusters["lab"].list("jobs", NAMESPACE)
+    if not any(each["metadata"]["name"].startswith("push-faces") for each in jobs):
+        story.fail("no Job of cluster lab receives the files")
+    if story.unreliable:
+        return
+    folder = story.bucket.folder / "computer"
+    folder.mkdir()
+    (folder / "labels.csv").write_bytes(b"study,label\n")
+    said = await pushed_from(folder, await is_granted(story, alice, card))
+    if f"1 file, 12 bytes, are in {target} and verified" not in said:
+        story.fail(f"the command printed: {said}")
+    await card.shows("Pushed", "It is recorded as faces@v1")
+    told = f"Local folder was pushed to {target}: 1 file, 12 bytes."
+    await alice.is_mentioned("#team-a", told, "Recording it as faces@v1.", thread=card)
+    version = await story.card("#team-a", "faces@v1")
+    await version.shows("Recorded", "Cluster", "lab")
+    await alice.is_mentioned("#team-a", "faces@v1 is recorded: 1 object, 12 bytes.", thread=version)

@@ -31,7 +31,7 @@ async def play(story: Story) -> None:
     await is_recorded(story, alice, "v1", "3 objects, 3.0 kB.")
     await _wrong_words_are_explained(alice, bob)
     card = await _is_expected(story, alice)
-    grant = await _is_granted(story, alice, card)
+    grant = await is_granted(story, alice, card)
     await _another_person_gets_none(story, card)
     await _is_pushed(story, alice, card, grant)
     await _is_stopped(story, alice)
@@ -56,7 +56,8 @@ async def _is_expected(story: Story, alice: Person) -> Card:
     return card
 
 
-async def _is_granted(story: Story, alice: Person, card: Card) -> str:
+async def is_granted(story: Story, alice: Person, card: Card) -> str:
+    """The grant that she is shown alone by the button of a card."""
     await alice.clicks(card, "Get the command")
     told = await alice.is_told("quartermaster dataset push FOLDER", "Only you can see this.")
     if told is None:
@@ -78,7 +79,7 @@ async def _is_pushed(story: Story, alice: Person, card: Card, grant: str) -> Non
     for key, content in _FILES.items():
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_bytes(content)
-    said = await _command(str(folder), grant)
+    said = await pushed_from(folder, grant)
     if f"14 files, 10 MB, are in {_TARGET} and verified; 10 MB of them were" not in said:
         story.fail(f"the command printed: {said}")
     await card.shows("Pushed", "14 by MD5", "It is recorded as chest-xray@v2")
@@ -99,22 +100,22 @@ async def _is_stopped(story: Story, alice: Person) -> None:
     card = await story.card("#team-a", f"Local folder to {_TARGET}")
     await card.shows("Waiting for files")
     await alice.is_mentioned("#team-a", f"files for {_TARGET} can be pushed now", thread=card)
-    grant = await _is_granted(story, alice, card)
+    grant = await is_granted(story, alice, card)
     await alice.clicks(card, "Stop", confirming="Stop this push?")
     await alice.is_told(f"Stopping the push of Local folder to {_TARGET}.")
     await card.shows("Not pushed", "stopped it.")
     told = f"Local folder was not pushed to {_TARGET}."
     await alice.is_mentioned("#team-a", told, thread=card, broadcast=True)
     await story.until(lambda: not _jobs(story), lambda: f"{_jobs(story)} are still there")
-    said = await _command(str(story.bucket.folder / "computer"), grant)
+    said = await pushed_from(story.bucket.folder / "computer", grant)
     if "The push was stopped" not in said:
         story.fail(f"the command printed: {said}")
 
 
-async def _command(folder: str, grant: str) -> str:
+async def pushed_from(folder: Path, grant: str) -> str:
     """What `quartermaster dataset push` prints on her computer, which has no keys."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", "dataset", "push", folder),
+        *(sys.executable, "-m", "bot", "dataset", "push", str(folder)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -113,6 +113,21 @@ def test_a_command_delivered_twice_counts_once(client: CommandClient) -> None:
     )
 
 
+def test_version_takes_clusters_of_the_team(client: CommandClient) -> None:
+    client.says(ALICE, TEAM_A, ADD)
+    assert client.says(
+        ALICE, TEAM_A, "/dataset version chest-xray --cluster east"
+    ).splitlines() == [
+        "team-a has no cluster east.",
+        "It has: default.",
+    ]
+    typed = "/dataset version chest-xray --copy --cluster default"
+    assert f"`{typed} --yes`" in client.says(ALICE, TEAM_A, typed)
+    assert client.says(ALICE, TEAM_A, f"{typed} --yes").splitlines()[0] == (
+        "Recording `chest-xray@v1`. Its objects are listed, then copied."
+    )
+
+
 def test_versions_are_listed_with_their_figures(client: CommandClient) -> None:
     client.says(ALICE, TEAM_A, ADD)
     client.says(ALICE, TEAM_A, "/dataset version chest-xray")

@@ -100,7 +100,7 @@ class Layout(Section):
 
 
 class ClusterCaches(Section):
-    """Caches of datasets in a further cluster; what is missing here is as in `datasets`."""
+    """Datasets in a further cluster; what is missing here is as in `datasets`."""
 
     namespace: Name | None = None
     """A namespace for nothing else in that cluster, with the same Secrets; without it,
@@ -124,7 +124,8 @@ class Datasets(Section):
     """A namespace for nothing else: anyone who can create pods there can read the stores' keys."""
 
     cluster: Name = "default"
-    """The cluster of surveys and of the caches in `classes`: a name from `clusters`."""
+    """The cluster of the caches in `classes`, and of the Jobs of `/dataset version` and `/dataset
+    put` unless another one is named: a name from `clusters`."""
 
     image: _Image
     """The bot's own image, which the pods there run."""
@@ -160,7 +161,7 @@ class Datasets(Section):
     """The class to use without `--class`; not needed if there is only one."""
 
     clusters: dict[Name, ClusterCaches] = Field(default_factory=dict)
-    """Further clusters in which datasets are cached, for the runs there."""
+    """Further clusters in which datasets are recorded, pushed and cached, for the runs there."""
 
     keep: Keep = timedelta(days=1)
     """How long an unused cache is kept; teams and `--ttl` can override it."""
@@ -205,7 +206,7 @@ class Datasets(Section):
 
     @property
     def everywhere(self) -> tuple[str, ...]:
-        """The clusters with objects of datasets; the first one has the surveys."""
+        """The clusters with objects of datasets; the first one is that of `cluster`."""
         return (self.cluster, *self.clusters)
 
     @property

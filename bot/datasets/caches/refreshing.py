@@ -1,13 +1,15 @@
 """Checks the sources of datasets in use for new content, a few at a time."""
 
+from collections import Counter
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 from sqlmodel import Session, col
 
-from bot.config import Settings
-from bot.datasets import bounds
+from bot.config import Datasets, Settings
+from bot.datasets import bounds, finding
 from bot.datasets.caches.tables import Cache
+from bot.datasets.clusters import at_last
 from bot.datasets.location import Location
 from bot.datasets.tables import VERSION, Dataset, Version, VersionPhase
 from bot.datasets.versions.surveys import new_survey
@@ -20,16 +22,23 @@ _KEPT = timedelta(days=30)
 
 
 def refresh(settings: Settings, session: Session, now: datetime) -> None:
-    """Starts surveys of the datasets that are due, the longest unchecked first."""
+    """Starts surveys of the datasets that are due, the longest unchecked first.
+
+    Each cluster does a few at a time, so one that does not respond holds up no other.
+    """
     datasets = settings.datasets
     if datasets is None or datasets.refresh == "off":
         return
     _forget(session, now - max(_KEPT, datasets.refresh))
-    free = _AT_ONCE - len(session.scalars(select(col(Version.id)).where(*_live())).all())
-    for dataset in session.scalars(_unseen_since(now - datasets.refresh, now - _IN_USE)).all():
-        if free > 0 and _may_look(session, settings, dataset):
-            _begin(session, settings, dataset, now)
-            free -= 1
+    busy = Counter(session.scalars(select(col(Version.cluster)).where(*_live())).all())
+    due = session.scalars(_unseen_since(now - datasets.refresh, now - _IN_USE)).all()
+    newest = finding.newest_of_each(session, due)
+    for dataset in due:
+        found = newest.get(dataset.id)
+        there = at_last(datasets, found.version if found else None)
+        if busy[there.cluster] < _AT_ONCE and _may_look(session, settings, dataset):
+            _begin(session, settings, there, dataset, now)
+            busy[there.cluster] += 1
 
 
 def _live() -> tuple[ColumnElement[bool], ...]:
@@ -95,11 +104,11 @@ def _may_look(session: Session, settings: Settings, dataset: Dataset) -> bool:
     return is_told and bounds.of_dataset(session, settings, dataset) is None
 
 
-def _begin(session: Session, settings: Settings, dataset: Dataset, now: datetime) -> None:
-    datasets, team = settings.datasets, settings.teams[dataset.team]
-    if datasets is None:
-        return
-    row = new_survey(dataset, datasets, dataset.person, team.channels[0], now)
+def _begin(
+    session: Session, settings: Settings, datasets: Datasets, dataset: Dataset, now: datetime
+) -> None:
+    channel = settings.teams[dataset.team].channels[0]
+    row = new_survey(dataset, datasets, dataset.person, channel, now)
     row.is_refresh = True
     # Only this survey reads it, so the next one overwrites it.
     row.manifest = Location.of(datasets.state).below("refreshes", dataset.id).url

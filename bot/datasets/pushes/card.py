@@ -1,11 +1,14 @@
 """Builds the cards of pushes. Only the renderer reads rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
 from bot.clock import Clock
+from bot.config import Settings
+from bot.datasets.clusters import shown
 from bot.datasets.drops.tables import Drop, DroppedFile, DropPhase
 from bot.datasets.tables import PUSH, Push, PushPhase, Version
 from bot.datasets.wording import capacity, name_of, size, verified
@@ -29,8 +32,9 @@ class PushRenderer:
 
     kind = PUSH
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, settings: Callable[[], Settings]) -> None:
         self._clock = clock
+        self._settings = settings
 
     def card(self, session: Session, subject_id: str, channel: str) -> Card | None:
         """The push's card; the same in every channel."""
@@ -39,20 +43,30 @@ class PushRenderer:
         if push is None:
             return None
         version = session.get(Version, push.version_id) if push.version_id else None
-        person = name_of(session, push.workspace_id, push.person)
         drop = session.get(Drop, push.id) if push.is_drop else None
-        reference = version.reference if version else ""
-        return push_card(push, person, reference, self._clock.now(), drop)
+        around = PushContext(
+            person=name_of(session, push.workspace_id, push.person),
+            version=version.reference if version else "",
+            cluster=shown(self._settings().datasets, push.cluster),
+        )
+        return push_card(push, around, self._clock.now(), drop)
 
 
-def push_card(
-    push: Push, person: str, version: str, now: datetime, drop: Drop | None = None
-) -> Card:
-    """The card of a push at this moment.
+@dataclass(frozen=True)
+class PushContext:
+    """What a push's card shows besides its row.
 
-    `person` is the name of its requester, `version` the version recorded from it, or empty. `drop`
-    are the files of its message, until the push is over.
+    `person` is the name of its requester, `version` the version recorded from it, or empty.
+    `cluster` is that of its Job, if there are several.
     """
+
+    person: str
+    version: str = ""
+    cluster: str = ""
+
+
+def push_card(push: Push, around: PushContext, now: datetime, drop: Drop | None = None) -> Card:
+    """The card of a push at this moment; `drop` are the files of its message, until it is over."""
     phase = PushPhase(push.phase)
     is_hindered = bool(push.trouble or push.unrecorded)
     is_hindered |= push.is_live and bool(push.obstacle or push.is_late)
@@ -61,8 +75,8 @@ def push_card(
         title=f"{push.source} to {push.target}",
         state=_state_of_drop(push, drop) or _state(push, phase, now),
         tone=Tone.WARNING if is_hindered and phase is not PushPhase.FAILED else _TONES[phase],
-        lines=(*_lines(push, version), *_of_drop(push, drop)),
-        facts=tuple(_facts(push, person)),
+        lines=(*_lines(push, around.version), *_of_drop(push, drop)),
+        facts=tuple(_facts(push, around)),
         progress=_progress(push) if phase is PushPhase.COPYING and _is_counted(push) else None,
         buttons=tuple(_buttons(push)),
     )
@@ -169,13 +183,8 @@ def _leftovers(push: Push) -> Iterator[Markup]:
         yield sentence(f"{push.trouble} Retrying.")
 
 
-def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
-    if push.is_drop:
-        yield "From", plain("files of a message in this channel")
-    elif push.is_upload:
-        yield "From", plain(f"the computer of {person}")
-    else:
-        yield "From", code(f"{push.claim_namespace}/{push.source}")
+def _facts(push: Push, around: PushContext) -> Iterator[tuple[str, Markup]]:
+    yield "From", _origin(push, around.person)
     if push.snapshot_at is not None:
         of = f"of PVC {push.claim_name} as of " if push.claim_name else "as of "
         yield "Snapshot", join(of, when(push.snapshot_at))
@@ -183,7 +192,9 @@ def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
         yield "Volume", plain(f"{capacity(push.capacity_bytes)} on {push.storage_class}")
     yield "To", code(push.target)
     yield "Store", code(push.store)
-    yield "Requested by", plain(person)
+    if around.cluster:
+        yield "Cluster", plain(around.cluster)
+    yield "Requested by", plain(around.person)
     yield "Requested", when(push.asked_at)
     if push.phase == PushPhase.COPYING:
         yield from _speed(push)
@@ -191,6 +202,14 @@ def _facts(push: Push, person: str) -> Iterator[tuple[str, Markup]]:
         yield from _result(push)
     if push.ended_at is not None and push.started_at is not None:
         yield "Duration", plain(format_duration(push.ended_at - push.started_at))
+
+
+def _origin(push: Push, person: str) -> Markup:
+    if push.is_drop:
+        return plain("files of a message in this channel")
+    if push.is_upload:
+        return plain(f"the computer of {person}")
+    return code(f"{push.claim_namespace}/{push.source}")
 
 
 def _speed(push: Push) -> Iterator[tuple[str, Markup]]:

@@ -11,7 +11,7 @@ class PushRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     The source is a folder of a PVC, or of a `snapshot`. `dataset` is the dataset that the target
     should become, None if not given. Without a `cluster`, it is the first one of the team's that
-    datasets are in.
+    datasets are in; for files of a computer or of Slack, that of the dataset's newest version.
     """
 
     claim: str = msgspec.field(name="c")

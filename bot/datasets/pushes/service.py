@@ -17,6 +17,7 @@ from bot.datasets import finding
 from bot.datasets.bounds import StoreUse
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CacheShare
+from bot.datasets.clusters import at_work, refuse_elsewhere, spelled
 from bot.datasets.drops.tables import DROP, LANE, Drop
 from bot.datasets.job import job_name
 from bot.datasets.location import Location, overlap
@@ -91,17 +92,11 @@ class PushService:
     def _here(self, team: str, request: PushRequest) -> Datasets:
         """The settings of the cluster that a push reads in; ConflictError if there is none."""
         datasets, reach = self._datasets.set_up(), self._settings().teams[team].reach
-        there = datasets.everywhere
-        named = f"cluster {there[0]}" if len(there) == 1 else f"clusters {' and '.join(there)}"
-        if request.cluster and request.cluster not in there:
-            raise ConflictError(
-                f"Datasets are in {named}, not in cluster {request.cluster}.",
-                "Push from a PVC there.",
-            )
-        mine = next((each for each in there if each in reach), None)
+        refuse_elsewhere(datasets, request.cluster, "Push from a PVC there.")
+        mine = next((each for each in datasets.everywhere if each in reach), None)
         if mine is None:
             raise ConflictError(
-                f"Datasets are in {named}, where {team} has no PVCs.",
+                f"Datasets are in {spelled(datasets)}, where {team} has no PVCs.",
                 f"The PVCs of {team} are in: {', '.join(reach)}.",
             )
         return datasets.at(request.cluster or mine)
@@ -139,9 +134,10 @@ class PushService:
         for name in (store, datasets.state_store):
             self._refuse_unsigned(name, is_drop=message is not None)
         self._refuse_pushed(session, request.target)
-        self._at_target(session, team, store, request)
+        known = self._at_target(session, team, store, request)
+        there = at_work(session, datasets, known.id if known else "", request.cluster)
         offer = PushOffer(request, store, NO_VOLUME, request.dataset or "")
-        push = self._row(caller, offer, datasets, now)
+        push = self._row(caller, offer, there, now)
         push.box = Location.of(datasets.state).below("uploads", push.id).url
         push.box_store = datasets.state_store
         push.share_id = push.claim_namespace = ""

@@ -66,7 +66,11 @@ class Versions:
             if (dataset.source, dataset.store) != (push.target, push.store):
                 push.unrecorded = f"The source of {dataset.name} is now {dataset.source}."
                 return
-            version = self._datasets.version(session, caller, dataset, push.version, push.note, now)
+            is_there = push.cluster in self._datasets.set_up().everywhere
+            version = self._datasets.version(
+                session, caller, dataset, push.version, push.note, now,
+                cluster=push.cluster if is_there else "",
+            )  # fmt: skip
             push.version_id = version.id
             note_origin(session, push, version, self._makers)
         except UserError as error:

@@ -87,6 +87,7 @@ class VersionController(Reconciler[Version, SurveyObserved, Decision]):
         """Creates the Job. If its name is taken, the next step finds out by what."""
         settings = self._context.settings()
         datasets, stores = places_of(settings, version)
+        datasets = datasets.at(version.cluster)
         if version.is_sweep:
             kept = self._context.database.read(lambda session: finding.keeping(session, version))
             manifest = sweep_job(version, kept, datasets, stores, cluster.installation)

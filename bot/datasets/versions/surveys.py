@@ -12,7 +12,7 @@ from bot.datasets.tables import Dataset, Version
 def new_survey(
     dataset: Dataset, datasets: Datasets, person: str, channel: str, now: datetime
 ) -> Version:
-    """A new version without a name, not yet surveyed."""
+    """A new version without a name, not yet surveyed; `datasets` are those of its cluster."""
     row_id = new_id()
     return Version(
         id=row_id,

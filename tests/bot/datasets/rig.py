@@ -140,6 +140,7 @@ class Rig(Ground):
         channel: str = TEAM_A,
         *,
         has_copy: bool = False,
+        cluster: str = "",
     ) -> str:
         """Somebody has a version of chest-xray recorded; its id."""
         by = self.caller(person, channel)
@@ -147,7 +148,9 @@ class Rig(Ground):
         def work(session: Session) -> str:
             dataset = self.service.find(session, by.team or "", "chest-xray")
             now = self.clock.now()
-            row = self.service.version(session, by, dataset, name, note, now, has_copy=has_copy)
+            row = self.service.version(
+                session, by, dataset, name, note, now, has_copy=has_copy, cluster=cluster
+            )
             return row.id
 
         return self.do(work)
@@ -157,7 +160,9 @@ class Rig(Ground):
 
     def card(self, version_id: str) -> str:
         """The version's card as text."""
-        card = self.do(lambda s: VersionRenderer(self.clock).card(s, version_id, TEAM_A))
+        card = self.do(
+            lambda s: VersionRenderer(self.clock, self.settings).card(s, version_id, TEAM_A)
+        )
         assert card is not None
         return as_text(Reply(card=card))
 

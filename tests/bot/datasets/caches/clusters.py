@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from bot.cluster.api.connection import Connection
 from bot.cluster.cluster import Cluster, following
-from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, Resource
+from bot.cluster.resources import ALLOWANCES, JOBS, PVCS, STORAGE_CLASSES, VOLUMES, Resource
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
@@ -114,6 +114,12 @@ class TwoCaching(Filling):
             if moment >= end:
                 self.run()
                 return
+
+    def hear_claims(self) -> None:
+        """Takes the PVCs of `east` into its view, as watches do."""
+        kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
+        for kind in kinds:
+            self.east.view.store(kind).replace(self.east.list(kind))
 
     def places(self, kind: str = "persistentvolumeclaims") -> list[tuple[str, str]]:
         """The objects of caches: the cluster and the namespace of each."""

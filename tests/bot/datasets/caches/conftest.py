@@ -1,13 +1,16 @@
 """Caches that are there, on SQLite and on the playground's cluster over HTTP."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bot.database.database import Database
+from playground.cluster.story import story_cluster
 from tests.arm import Arm, served
 from tests.bot.datasets.caches.boosting import Boosting
+from tests.bot.datasets.caches.clusters import TwoCaching
 from tests.bot.datasets.caches.filling import Filling
 from tests.bot.datasets.caches.fsx.fsx_filling import Importing
 from tests.bot.datasets.caches.keeping import Keeping
@@ -23,6 +26,14 @@ def keeping(own_database: Database, outside: Outside) -> Keeping:
 @pytest.fixture
 def filling(own_database: Database, outside: Outside) -> Filling:
     return Filling(own_database, outside)
+
+
+@pytest.fixture
+def two(own_database: Database, outside: Outside, tmp_path: Path) -> Iterator[TwoCaching]:
+    folder = tmp_path / "east"
+    folder.mkdir()
+    with closing(Outside(folder, story_cluster, outside.clock)) as other:
+        yield TwoCaching(own_database, outside, other)
 
 
 @pytest.fixture

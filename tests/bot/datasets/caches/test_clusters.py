@@ -1,16 +1,11 @@
 """Caches in several clusters: each is filled, limited, swept and evicted where it is."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlmodel import Session, select
 
-from bot.cluster.resources import PVCS, STORAGE_CLASSES, VOLUMES, Resource
-from bot.database.database import Database
 from bot.datasets.caches import using
 from bot.datasets.caches.evictions.sweep import look_through
 from bot.datasets.caches.lifecycle.replies import pinned
@@ -30,20 +25,12 @@ from bot.errors import UserError
 from bot.findings import Finding
 from bot.slack.card import Reply
 from bot.slack.text import as_text
-from playground.cluster.story import claim, storage_class, story_cluster
+from playground.cluster.story import claim, storage_class
 from tests.bot.datasets.caches.clusters import TwoCaching, policy
 from tests.bot.datasets.caches.filling import settings
-from tests.bot.ground import ALICE, BOB, TEAM_A, TEAM_B, Outside
+from tests.bot.ground import ALICE, BOB, TEAM_A, TEAM_B
 
 V3 = Reference("chest-xray", "v3")
-
-
-@pytest.fixture
-def two(own_database: Database, outside: Outside, tmp_path: Path) -> Iterator[TwoCaching]:
-    folder = tmp_path / "east"
-    folder.mkdir()
-    with closing(Outside(folder, story_cluster, outside.clock)) as other:
-        yield TwoCaching(own_database, outside, other)
 
 
 def refusal(two: TwoCaching, **more: Any) -> str:
@@ -108,7 +95,7 @@ def test_one_version_is_cached_in_both(two: TwoCaching) -> None:
 
     def shown(session: Session) -> str:
         version = session.exec(select(Version)).one()
-        card = version_card(version, around(session, version), two.clock.now())
+        card = version_card(version, around(session, version, two.policy.datasets), two.clock.now())
         return as_text(Reply(card=card))
 
     lines = [each.split(":")[0] for each in two.do(shown).splitlines()]
@@ -264,9 +251,7 @@ def test_a_run_says_where_it_is_not_cached(two: TwoCaching) -> None:
 
 
 def push(two: TwoCaching, person: str = ALICE, channel: str = TEAM_A, cluster: str = "") -> Push:
-    kinds: tuple[Resource[Any], ...] = (PVCS, VOLUMES, STORAGE_CLASSES)
-    for kind in kinds:
-        two.east.view.store(kind).replace(two.east.list(kind))
+    two.hear_claims()
     pushes = PushService(two.settings, two.clusters, two.words)
     asked = PushRequest("results", "/run-7", "s3://lake/run-7/", cluster=cluster)
     by, now = two.caller(person, channel), two.clock.now()

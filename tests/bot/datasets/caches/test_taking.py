@@ -50,7 +50,7 @@ def test_a_version_names_who_read_it(database: Database) -> None:
         )
         newest, count = uses(session, cache.version_id)
         version = session.get_one(Version, cache.version_id)
-        card = version_card(version, around(session, version), START)
+        card = version_card(version, around(session, version, None), START)
         return [each.who for each in newest], count, as_text(Reply(card=card))
 
     newest, count, card = database.transaction(work)

@@ -169,7 +169,8 @@ class Pushing(Rig):
 
     def shown(self, push_id: str) -> str:
         """The push's card as text."""
-        card = self.do(lambda s: PushRenderer(self.clock).card(s, push_id, TEAM_A))
+        renderer = PushRenderer(self.clock, self.settings)
+        card = self.do(lambda session: renderer.card(session, push_id, TEAM_A))
         assert card is not None
         return as_text(Reply(card=card))
 
