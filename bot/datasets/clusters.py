@@ -13,9 +13,8 @@ def at_work(session: Session, datasets: Datasets, dataset_id: str, cluster: str 
 
     It is the named one, or else that of the newest version; ConflictError if no datasets are in it.
     """
-    there = datasets.everywhere
-    hint = f"Use one of these, for example `--cluster {there[0]}`."
-    refuse_elsewhere(datasets, cluster, hint if len(there) > 1 else "Omit `--cluster`.")
+    several = "Name one of these that your team has, or omit `--cluster`."
+    refuse_elsewhere(datasets, cluster, several if datasets.clusters else "Omit `--cluster`.")
     if cluster:
         return datasets.at(cluster)
     return at_last(datasets, next(iter(finding.versions(session, dataset_id)), None))

@@ -80,11 +80,11 @@ def test_clusters_without_datasets_are_refused(two: TwoCaching) -> None:
         two.version(cluster="lab")
     assert (caught.value.message, caught.value.hint) == (
         "Datasets are in clusters default and east, not in cluster lab.",
-        "Use one of these, for example `--cluster default`.",
+        "Name one of these that your team has, or omit `--cluster`.",
     )
     with pytest.raises(UserError) as caught:
         put(two, cluster="lab")
-    assert caught.value.hint == "Use one of these, for example `--cluster default`."
+    assert caught.value.hint == "Name one of these that your team has, or omit `--cluster`."
     two.policy = settings()
     with pytest.raises(UserError) as caught:
         two.version(cluster="east")
@@ -179,7 +179,10 @@ def test_uploads_arrive_in_the_named_cluster(two: TwoCaching) -> None:
     assert (new.cluster, new.namespace) == ("default", "datasets")
 
 
-def test_pushes_are_recorded_in_their_cluster(two: TwoCaching) -> None:
+@pytest.mark.parametrize(("later", "cluster"), [(policy(), "east"), (settings(), "default")])
+def test_pushes_are_recorded_in_their_cluster(
+    two: TwoCaching, later: Settings, cluster: str
+) -> None:
     nfs = storage_class("nfs", seconds=0) | {"provisioner": "nfs.csi.k8s.io"}
     two.other.create("storageclasses", nfs)
     body = claim("results")
@@ -192,7 +195,9 @@ def test_pushes_are_recorded_in_their_cluster(two: TwoCaching) -> None:
     two.hear_claims()
     by, now = two.caller(), two.clock.now()
     push = two.do(lambda session: pushes.begin(session, by, asked, now))
+    two.pass_time(seconds=10)
+    two.policy = later
     two.pass_time(minutes=5)
     found = two.do(lambda session: session.get_one(Push, push.id))
     assert (found.phase, found.unrecorded) == ("pushed", "")
-    assert two.get(found.version_id or "").cluster == "east"
+    assert two.get(found.version_id or "").cluster == cluster
