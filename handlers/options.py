@@ -24,7 +24,7 @@ from bot.volumes.pools.capacity import fresh_pools
 from bot.volumes.wording import capacity
 from handlers.anf.changes import PoolName
 from handlers.anf.volumes import ClaimName as AnfClaimName
-from handlers.dataset.catalogue import DatasetName, DatasetReference, StoreName
+from handlers.dataset.catalogue import DatasetName, DatasetReference, PartReference, StoreName
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
 from handlers.train.parameters import AnyRun, PresetName, PriorityName, StateKept
 
@@ -186,6 +186,7 @@ OPTIONS: Mapping[type, FindOptions] = {
     PresetName: _presets,
     DatasetName: _dataset_names,
     DatasetReference: _dataset_references,
+    PartReference: _dataset_references,
     DatasetMount: _dataset_mounts,
     StoreName: _stores,
     AnfClaimName: _anf_claims,

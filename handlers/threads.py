@@ -29,7 +29,7 @@ from bot.training.tables import KIND as RUN
 from bot.volumes.changes.tables import CHANGE, VolumeChange
 from bot.volumes.growths.tables import GROWTH, Growth
 from bot.volumes.repairs.tables import REPAIR, Repair
-from handlers.dataset.catalogue import DatasetReference
+from handlers.dataset.catalogue import DatasetReference, PartReference
 from handlers.snapshot.snapshots import ClaimName, SnapshotName
 from handlers.train.flows import FlowName
 
@@ -73,7 +73,11 @@ def _version(_session: Session, version: Version) -> ThreadObject:
 
 def _cached(session: Session, cache: Cache) -> ThreadObject | None:
     version = session.get(Version, cache.version_id)
-    return _version(session, version) if version else None
+    if version is None or not cache.part:
+        return _version(session, version) if version else None
+    # `evict` in its thread means these folders, not the cache of the whole version.
+    names = ((PartReference, cache.reference), (DatasetReference, version.reference))
+    return ThreadObject("dataset", version.team, names)
 
 
 def _pushed(session: Session, push: Push) -> ThreadObject | None:

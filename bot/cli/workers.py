@@ -95,6 +95,11 @@ def survey(**stores: Any) -> None:
 @click.option("--copies", default="", help=f"{_COPIES} Read for what is gone from the source.")
 @click.option("--copies-store", default="", help=_COPIES_STORE)
 @click.option("--keep-open", is_flag=True, help="Skip the last rename; see finish.")
+@click.option(
+    "--only",
+    multiple=True,
+    help="Folder of the version, such as train/; copies these only. The digest is theirs.",
+)
 def fill(**options: Any) -> None:
     """Copy the objects of a manifest onto a volume, verified; run by the bot in a Job.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import func
 from sqlmodel import Session, col, select
 
+from bot.datasets import subfolders
 from bot.datasets.tables import CopyState, Dataset, Version, VersionPhase
 from bot.errors import NotFoundError
 from bot.slack.grammar.reading import closest
@@ -15,15 +16,27 @@ _MOST_NAMED = 10
 
 
 class Reference(NamedTuple):
-    """The name of a dataset or of one of its versions: `chest-xray`, `chest-xray@v3`."""
+    """The name of a dataset or of one of its versions: `chest-xray`, `chest-xray@v3`.
+
+    With folders, it is that part of the version: `chest-xray@v3/train/`.
+    """
 
     name: str
     version: str | None = None
+    folders: tuple[str, ...] = ()
 
     @property
     def spelled(self) -> str:
         """The reference as it is written."""
-        return self.name if self.version is None else f"{self.name}@{self.version}"
+        whole = self.name if self.version is None else f"{self.name}@{self.version}"
+        return subfolders.spelled(whole, self.folders)
+
+
+def reference_of(text: str) -> Reference:
+    """The reference that is written like that."""
+    whole, _, part = text.partition("/")
+    name, _, version_name = whole.partition("@")
+    return Reference(name, version_name or None, subfolders.outermost(subfolders.read(part)))
 
 
 def present(session: Session, name: str) -> Dataset | None:

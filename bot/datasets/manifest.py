@@ -10,7 +10,8 @@ import gzip
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from itertools import islice
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -214,6 +215,24 @@ def read_entries(get: Get, index: Index) -> Iterator[Entry]:
 def read_part(get: Get, part: ManifestPart) -> list[Entry]:
     """The entries of one part in order; StorageError if it is not the part in the index."""
     return _ENTRIES.decode_lines(_lines(get, part))
+
+
+class ManifestTotals(NamedTuple):
+    """What a list of objects adds up to, with the digest that a manifest of them has."""
+
+    digest: str
+    objects: int
+    bytes: int
+
+
+def totals_of(entries: Iterator[Entry]) -> ManifestTotals:
+    """The totals of objects in order, with a few of them in memory at a time."""
+    digest, objects, size = hashlib.sha256(), 0, 0
+    while batch := list(islice(entries, _BATCH_OBJECTS)):
+        digest.update(_ENCODER.encode_lines(batch))
+        objects += len(batch)
+        size += sum(entry.size for entry in batch)
+    return ManifestTotals(f"sha256:{digest.hexdigest()}", objects, size)
 
 
 def _lines(get: Get, part: ManifestPart) -> bytes:

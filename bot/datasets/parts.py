@@ -12,6 +12,7 @@ from bot.datasets.caches.card import CacheRenderer
 from bot.datasets.caches.controller import CacheController, cache_changes
 from bot.datasets.caches.evictions.controller import SweepController, UseWatchHandler
 from bot.datasets.caches.lifecycle.service import KeepingService
+from bot.datasets.caches.part_reads import PartReads
 from bot.datasets.caches.reads import CacheReads
 from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.shares.controller import ShareController, share_changes
@@ -50,6 +51,7 @@ class DatasetsArea(Area):
         self.browse_reads = BrowseReads(on.settings)
         self.caches = CacheService(on.settings, on.clusters, on.format_command)
         self.cache_reads = CacheReads(on.database, on.clock, on.clusters)
+        self.part_reads = PartReads(on.database, self.browse_reads, self.caches)
         self.keeping = KeepingService(on.settings, on.format_command)
         self.usage = UsageService(on.settings, on.clusters)
         self.pushes = PushService(on.settings, on.clusters, on.format_command)

@@ -6,6 +6,7 @@ from typing_extensions import override
 
 from bot.approvals.context import ApprovalContext
 from bot.areas import Area, Foundations
+from bot.datasets.browsing.reads import BrowseReads
 from bot.datasets.caches.service import CacheService
 from bot.gauges import GaugeSource
 from bot.quotas.engines.registry import Engines
@@ -31,6 +32,7 @@ from bot.training.requests.record import RunRequestRecorder
 from bot.training.requests.service import RunRequestService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.folders import FolderCheck
 from bot.training.runs.personal import PersonalRunService
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
@@ -82,8 +84,9 @@ class TrainingArea(Area):
     def controllers(self, deciding: ApprovalContext) -> Sequence[Controller]:
         on = self.on
         of_runs = RunCollaborators(
-            self._engines.of, self.scaling.again, self._snapshots, self.exports.note
-        )
+            self._engines.of, self.scaling.again, self._snapshots,
+            FolderCheck(BrowseReads(on.settings)), self.exports.note,
+        )  # fmt: skip
         logs = LogReads(on.database, on.clusters)
         submitting = SweepRecorder(on.settings, on.access, self.runs, on.format_command)
         requested = RunRequestRecorder(on.access, on.approvals, self.runs, self.sweeps)

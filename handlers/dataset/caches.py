@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from bot.commands.context import Context
+from bot.datasets.caches.answers import CacheOffer, UncountedPart
 from bot.datasets.caches.plan import CacheRequest, read
-from bot.datasets.caches.replies import CONFIRM, foreseen_lines, offered, told
-from bot.datasets.caches.service import CacheOffer
+from bot.datasets.caches.replies import CONFIRM, foreseen_lines, offered, part_told, told
 from bot.datasets.versions.notices import RECORD
 from bot.datasets.wording import bytes_of
 from bot.people.access import Right
@@ -18,7 +18,7 @@ from bot.slack.grammar.declarations import CLUSTER, TEAM, Part, Verb
 from bot.slack.grammar.form_plans import FormPlan
 from bot.slack.grammar.parameters import Duration, Pattern, TeamName, matched
 from bot.slack.markup import Markup, code, join, plain
-from handlers.dataset.catalogue import DatasetReference
+from handlers.dataset.catalogue import PartReference
 
 dataset = Part("dataset")
 
@@ -109,6 +109,7 @@ def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]
     into=CacheRequest,
     examples=(
         "cache chest-xray@v3",
+        "cache chest-xray@v3/train/,val/",
         "cache chest-xray@v3 --class azurenetappfiles --size 300Gi --for team-b --ttl 3d",
     ),
     team=TEAM,
@@ -122,7 +123,7 @@ def _foresee(ctx: Context, _verb: Verb, asked: CacheRequest) -> Sequence[Markup]
     ),
 )
 @dataset.argument(
-    "reference", DatasetReference(), help="Dataset or version (default: the newest version)"
+    "reference", PartReference(), help="Dataset, version (default: the newest), or folders of it"
 )
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 @dataset.option("--size", VolumeSize(), help="Volume size; auto is the smallest that fits")
@@ -137,11 +138,24 @@ def cache(ctx: Context, asked: CacheRequest) -> Reply:
     if asked.is_boosted:
         ctx.require(Right.ANF_CHANGE)
     answer = ctx.datasets.caches.ask(ctx.session, ctx.caller, asked, ctx.now)
+    if isinstance(answer, UncountedPart):
+        return _counted(ctx, asked, answer)
     if isinstance(answer, CacheOffer) and not asked.is_meant:
         return offered(answer)
     if isinstance(answer, CacheOffer):
         answer = ctx.datasets.caches.begin(ctx.session, ctx.caller, answer.plan, ctx.now)
     return told(answer, ctx.format_command)
+
+
+def _counted(ctx: Context, asked: CacheRequest, part: UncountedPart) -> Reply:
+    """What caching folders would cost, once they are counted after the acknowledgement."""
+    reads, caller = ctx.datasets.part_reads, ctx.caller
+    format_command, now = ctx.format_command, ctx.now
+    return Reply(
+        (join("Reading the manifest of ", code(part.version.reference), "…"),),
+        later=lambda: part_told(reads.answer(caller, asked, part, now), format_command),
+        is_question=True,
+    )
 
 
 def _of_plan(_ctx: Context, value: str) -> str:

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from bot.commands.context import Context
 from bot.config import is_place
 from bot.datasets.card import around, dataset_card, list_card, version_card
@@ -10,6 +12,7 @@ from bot.datasets.comparing import difference_card
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.service import EVERYONE, NewDataset
+from bot.datasets.subfolders import outermost
 from bot.datasets.versions.replies import all_removal_offered, removal_offered
 from bot.datasets.wording import readers
 from bot.errors import UsageError
@@ -52,6 +55,29 @@ class DatasetReference:
         """The name, and the version if there is one."""
         name, version = matched(self.rule, text).groups()
         return Reference(name, version)
+
+
+class PartReference(DatasetReference):
+    """A dataset, a version, or folders of one: `chest-xray@v3/train/`, `chest-xray/train/,val/`."""
+
+    word = "DATASET[@VERSION][/FOLDER,...]"
+    form = (
+        "a dataset such as `chest-xray`, a version such as `chest-xray@v3`, or folders of it such"
+        " as `chest-xray@v3/train/` or `chest-xray@v3/train/,val/`"
+    )
+    folders = re.compile(r"[^:\x00-\x1f]{1,400}")
+
+    @override
+    def read(self, text: str) -> Reference:
+        """The name, and the version and the folders if they are given."""
+        whole, slash, part = text.partition("/")
+        found = super().read(whole)
+        if not slash:
+            return found
+        named = [each.removesuffix("/") for each in matched(self.folders, part).group().split(",")]
+        if any({"", ".", ".."} & set(each.split("/")) for each in named):
+            raise ValueError(text)
+        return found._replace(folders=outermost(named))
 
 
 class SourceUrl:

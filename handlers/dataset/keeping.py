@@ -18,7 +18,7 @@ from bot.slack.grammar.parameters import Duration, Text
 from bot.slack.markup import code, join
 from handlers.button_values import moment_of, row_of
 from handlers.dataset.caches import ClassName
-from handlers.dataset.catalogue import DatasetName, DatasetReference
+from handlers.dataset.catalogue import DatasetName, PartReference
 from handlers.removals import foretold, removed
 
 dataset = Part("dataset")
@@ -52,7 +52,7 @@ class KeepTime:
     team=TEAM,
     cluster=CLUSTER,
 )
-@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.argument("reference", PartReference(), help="Dataset, version, or folders of one")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 def evict(
     ctx: Context,
@@ -81,7 +81,7 @@ def evict(
     team=TEAM,
     cluster=CLUSTER,
 )
-@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.argument("reference", PartReference(), help="Dataset, version, or folders of one")
 @dataset.option("--reason", Text(), required=True, help="Why to keep it")
 @dataset.option("--for", "time", Duration(maximum=_LONGEST), default=timedelta(days=14),
                 help="How long (default: 14d)")  # fmt: skip
@@ -109,7 +109,7 @@ def pin(
     team=TEAM,
     cluster=CLUSTER,
 )
-@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.argument("reference", PartReference(), help="Dataset, version, or folders of one")
 @dataset.option("--all", "everybody", flag=True, help="Other people's pins too (leads and admins)")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 def unpin(
@@ -137,7 +137,7 @@ def unpin(
     team=TEAM,
     cluster=CLUSTER,
 )
-@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.argument("reference", PartReference(), help="Dataset, version, or folders of one")
 @dataset.argument("time", Duration(maximum=_LONGEST), help="How much longer")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 def extend(
@@ -163,7 +163,7 @@ def extend(
     team=TEAM,
     cluster=CLUSTER,
 )
-@dataset.argument("reference", DatasetReference(), help="Dataset or version")
+@dataset.argument("reference", PartReference(), help="Dataset, version, or folders of one")
 @dataset.option("--class", "storage_class", ClassName(), help="Storage class")
 def touch(
     ctx: Context,

@@ -13,7 +13,7 @@ from bot.datasets.tables import VERSION
 from bot.slack.markup import sentence
 from bot.slack.messages import CARD, Message, ThreadMessage, post_once, show_card
 from bot.training.tables import Run
-from handlers.dataset.catalogue import DatasetReference
+from handlers.dataset.catalogue import DatasetReference, PartReference
 from handlers.threads import OBJECTS
 from tests.bot.datasets.caches.rows import add_cached
 from tests.handlers.command_client import (
@@ -135,6 +135,19 @@ def test_a_version_means_no_whole_dataset(client: CommandClient, kind: str) -> N
     found = client.application.database.read(lambda session: OBJECTS[kind](session, row_id))
     assert found is not None
     assert (found.command, found.names) == ("dataset", ((DatasetReference, "chest-xray@v3"),))
+
+
+def test_folders_mean_themselves_in_their_thread(client: CommandClient) -> None:
+    def cached(session: Session) -> str:
+        return add_cached(session, part="train/").id
+
+    row_id = client.application.database.transaction(cached)
+    found = client.application.database.read(lambda session: OBJECTS[CACHE](session, row_id))
+    assert found is not None
+    assert found.names == (
+        (PartReference, "chest-xray@v3/train/"),
+        (DatasetReference, "chest-xray@v3"),
+    )
 
 
 def test_guests_learn_no_name_from_a_thread(says: Says) -> None:

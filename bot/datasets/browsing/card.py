@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bot.datasets.browsing.folders import Row
 from bot.datasets.browsing.listing import MOST_PAGES, Listing, ListRequest
 from bot.datasets.browsing.paging import PageRequest, page_buttons
 from bot.datasets.browsing.reads import DEADLINE_SECONDS, MOST_OBJECTS
 from bot.datasets.browsing.text import TextHead
+from bot.datasets.folders import Row
 from bot.datasets.manifest import Entry
 from bot.datasets.tables import Version
 from bot.datasets.wording import files, size

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from bot.datasets.browsing.folders import Manifest, Row
+from bot.datasets.folders import Manifest, Row
 
 PAGE_ROWS = 40
 """Rows of an answer: that many fit into a message, however long their names are."""

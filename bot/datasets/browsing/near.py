@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from bot.datasets.browsing.folders import Manifest
+from bot.datasets.folders import Manifest
 from bot.slack.grammar.reading import closest
 
 _MOST_NAMES = 1_000

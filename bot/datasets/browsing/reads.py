@@ -1,17 +1,17 @@
 """Answers about the files of a version, read from its manifest and from its objects."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 
 from bot.config import Settings
-from bot.datasets.browsing.folders import Budget, Manifest
 from bot.datasets.browsing.listing import PAGE_ROWS, Listing, ListRequest, listing
 from bot.datasets.browsing.near import nearest
 from bot.datasets.browsing.text import MOST_BYTES, TextHead, text_head
+from bot.datasets.folders import Budget, Manifest
 from bot.datasets.location import Location
-from bot.datasets.manifest import Entry, read_index, read_part
+from bot.datasets.manifest import Entry, ManifestTotals, read_index, read_part, totals_of
 from bot.datasets.object_store import ObjectStore, opened
 from bot.datasets.tables import Version
 from bot.errors import NotFoundError, StorageError, UsageError
@@ -60,6 +60,25 @@ class BrowseReads:
         is_whole = entry.size <= MOST_BYTES
         return entry, text_head(begin, is_whole=is_whole, most_lines=most_lines)
 
+    def totals(self, version: Version, folders: Sequence[str]) -> ManifestTotals:
+        """What these folders hold, which are in order; NotFoundError suggests another one."""
+        with self._manifest(version) as manifest:
+            for folder in folders:
+                _insist(manifest, version, folder)
+            found = totals_of(entry for folder in folders for entry in manifest.files(folder))
+            if manifest.budget.is_spent:
+                raise StorageError(
+                    f"Folders of {version.reference} have too many files to count:"
+                    f" over {MOST_OBJECTS:,}, or more than {DEADLINE_SECONDS:.0f} s of reading.",
+                    "Name smaller folders, or the whole version.",
+                )
+            return found
+
+    def insist(self, version: Version, folder: str) -> None:
+        """NotFoundError if a version has no files in a folder; it suggests another one."""
+        with self._manifest(version) as manifest:
+            _insist(manifest, version, folder)
+
     def _file(self, manifest: Manifest, version: Version, request: ListRequest) -> Listing | Entry:
         """The file with the requested path; without matches in a folder, no rows."""
         if request.search and manifest.has_folder(request.folder):
@@ -84,6 +103,17 @@ class BrowseReads:
 
 def _get(store: ObjectStore, place: Location, name: str) -> bytes:
     return store.get(place, name)
+
+
+def _insist(manifest: Manifest, version: Version, folder: str) -> None:
+    if manifest.has_folder(folder):
+        return
+    path = folder.rstrip("/")
+    if manifest.find(path) is not None:
+        raise UsageError(
+            f"{path} of {version.reference} is a file, not a folder.", "Name the folder it is in."
+        )
+    _found(manifest, version, path)
 
 
 def _found(manifest: Manifest, version: Version, path: str) -> Entry:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
-from bot.datasets.caches.tables import Cache, CachePhase, VersionUse
+from bot.datasets import subfolders
+from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, VersionUse
+from bot.errors import ConflictError
 from bot.volumes.records import ClaimPlace, refuse_stale, stale, why_it_stays
 
 _SHOWN_USES = 5
@@ -25,9 +27,14 @@ def live(session: Session, dataset_id: str) -> Sequence[Cache]:
     ).all()
 
 
-def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cache]:
-    """The caches of a version in a cluster that have not ended; ready ones first."""
-    return session.scalars(
+def of_version(
+    session: Session, version_id: str, cluster: str, folders: Sequence[str] = ()
+) -> Sequence[Cache]:
+    """The caches of a version in a cluster that have not ended; ready ones first.
+
+    They hold these folders of it; without folders, the whole version.
+    """
+    found = session.scalars(
         select(Cache)
         .where(
             col(Cache.version_id) == version_id,
@@ -35,11 +42,40 @@ def of_version(session: Session, version_id: str, cluster: str) -> Sequence[Cach
             col(Cache.ended_at).is_(None),
         )
         .order_by(case((col(Cache.phase) == CachePhase.READY, 0), else_=1), col(Cache.id))
-    ).all()
+    )
+    return [each for each in found if each.has(folders)]
+
+
+def exactly(
+    session: Session, version_id: str, wanted: tuple[str | None, str], part: str
+) -> Cache | None:
+    """The cache of exactly these folders; without any, of the whole version.
+
+    `wanted` is its class, None for any, and its cluster. One being evicted is meant only if all
+    are.
+    """
+    storage_class, cluster = wanted
+    found = of_version(session, version_id, cluster, subfolders.read(part))
+    meant = [
+        each for each in found if storage_class in {None, each.storage_class} and each.part == part
+    ]
+    return min(meant, key=lambda each: each.wanted == CacheIntent.EVICT, default=None)
+
+
+def holder(
+    session: Session, version_id: str, wanted: tuple[str | None, str], folders: tuple[str, ...]
+) -> Cache | None:
+    """A cache that stays, and holds these folders among other files."""
+    storage_class, cluster = wanted
+    for each in of_version(session, version_id, cluster, folders) if folders else ():
+        is_meant = storage_class in {None, each.storage_class}
+        if is_meant and each.wanted == CacheIntent.READY and each.folders != folders:
+            return each
+    return None
 
 
 def anywhere(session: Session, version_id: str) -> Sequence[Cache]:
-    """The caches of a version in all clusters that have not ended; ready ones first."""
+    """The caches of a version and its parts in all clusters that have not ended; ready first."""
     return session.scalars(
         select(Cache)
         .where(col(Cache.version_id) == version_id, col(Cache.ended_at).is_(None))
@@ -77,6 +113,16 @@ def uses(session: Session, version_id: str) -> tuple[Sequence[VersionUse], int]:
 def refuse_lost(session: Session, cache: Cache, doing: str) -> None:
     """ConflictError if a cache is lost; `doing` completes "It cannot be ..."."""
     refuse_stale(session, _place(cache), doing)
+
+
+def refuse_evicted(session: Session, cache: Cache) -> None:
+    """Refuses further use of a cache that goes, or whose files are lost."""
+    refuse_lost(session, cache, "used by more teams or runs")
+    if cache.wanted == CacheIntent.EVICT:
+        raise ConflictError(
+            f"{cache.reference} is being evicted from {cache.place}.",
+            "Cache it again when its card shows Evicted.",
+        )
 
 
 def lost(session: Session, cache: Cache) -> str:

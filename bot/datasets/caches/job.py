@@ -43,7 +43,7 @@ def fill_job(
     stores: Mapping[str, Store],
     place: JobTarget,
 ) -> Manifest:
-    """The Job that copies a version to its PVC, in several pods if that is configured."""
+    """The Job that copies a version or its folders to a PVC, in several pods if configured."""
     used = {name: stores[name] for name in (version.store, version.manifest_store)}
     arguments = [
         *("fill", "--manifest", version.manifest),
@@ -55,6 +55,8 @@ def fill_job(
     ]
     if version.copy_state == CopyState.MADE:
         arguments += copies_of(version, stores)
+    for folder in cache.folders:
+        arguments += ["--only", folder]
     if cache.layout:
         arguments.append("--keep-open")
     if datasets.shards > 1:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.datasets.caches.content import reading
 from bot.datasets.caches.tables import Cache
 from bot.datasets.wording import files, size
 from bot.slack.markup import FormatCommand, Markup, code, join, person, plain, sentence
@@ -17,7 +18,7 @@ _MOST_KEYS = 3
 def filled(session: Session, cache: Cache, format_command: FormatCommand, now: datetime) -> None:
     """Reports that a cache is ready and how to use it; mentions the requester."""
     amount = f"{files(cache.objects)}, {size(cache.size_bytes)}"
-    use = format_command(f"train submit NAME --data {cache.reference}:/data")
+    use = format_command(reading(cache.reference))
     said = [
         plain(f"{cache.reference} is cached on {cache.place}: {amount}."),
         join("Runs read it under /data: ", code(use)),

@@ -12,6 +12,7 @@ import msgspec
 from bot.cluster.types.quantities import format_quantity
 from bot.config import CacheClass
 from bot.database.columns import WholeNumber
+from bot.datasets.caches.content import CacheContent, PlannedPart
 from bot.datasets.caches.expiry import ClassCapacity
 from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
@@ -36,7 +37,7 @@ class Estimate:
     `cluster` is named only if there are several; `section` has the class in the settings.
     """
 
-    version: Version
+    content: CacheContent
     storage_class: str
     capacity_bytes: int
     free: int | None
@@ -98,7 +99,7 @@ class Keeping:
 class CachePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is created on confirmation: the value of a button, so its keys are short.
 
-    Without a `cluster`, it is that of `datasets.cluster`.
+    Without a `cluster`, it is that of `datasets.cluster`; without a `part`, the whole version.
     """
 
     version_id: str = msgspec.field(name="v")
@@ -111,6 +112,7 @@ class CachePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     is_boosted: bool = msgspec.field(name="o", default=False)
     growth_bytes: WholeNumber = msgspec.field(name="g", default=0)
     cluster: str = msgspec.field(name="u", default="")
+    part: PlannedPart | None = msgspec.field(name="p", default=None)
 
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes.
@@ -136,17 +138,17 @@ def read(value: str) -> CachePlan:
         ) from None
 
 
-def volume_bytes(version: Version, asked: int | None, kind: CacheClass) -> int:
-    """Bytes of the volume for a version; UsageError if the requested size is too small."""
-    needed = math.ceil((version.size_bytes or 0) * _SPARE)
+def volume_bytes(content: CacheContent, asked: int | None, kind: CacheClass) -> int:
+    """Bytes of the volume for what is copied; UsageError if the requested size is too small."""
+    needed = math.ceil(content.size_bytes * _SPARE)
     least = kind.least_size or 0
     if asked is None:
         return max(math.ceil(needed / GIB) * GIB, least, GIB)
     auto = "Leave out --size to use the smallest volume that fits."
     if asked < needed:
         raise UsageError(
-            f"{capacity(asked)} is too small: {version.reference} has"
-            f" {files(version.objects or 0)}, {size(version.size_bytes or 0)}. With a tenth more"
+            f"{capacity(asked)} is too small: {content.reference} has"
+            f" {files(content.objects)}, {size(content.size_bytes)}. With a tenth more"
             f" kept free, it needs {capacity(math.ceil(needed / GIB) * GIB)}.",
             auto,
         )
@@ -205,7 +207,7 @@ def refuse_crowded(estimate: Estimate, usage: str) -> None:
         return
     whole = f" of {capacity(estimate.whole)}" if estimate.whole is not None else ""
     raise LimitError(
-        f"{estimate.version.reference} needs {capacity(estimate.capacity_bytes)} on"
+        f"{estimate.content.reference} needs {capacity(estimate.capacity_bytes)} on"
         f" {estimate.place}, but only {capacity(estimate.free)}{whole} are free"
         f" ({said_by(estimate.source)}).",
         f"`{usage}` shows what is cached there and what can be evicted.",

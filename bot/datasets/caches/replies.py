@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from bot.datasets.caches.answers import CacheFound, CacheOffer, HeldPart, UncountedPart
 from bot.datasets.caches.card import kept
+from bot.datasets.caches.content import reading
 from bot.datasets.caches.plan import Estimate, said_by, written
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.wording import capacity, files, size
 from bot.durations import format_duration
@@ -20,15 +21,31 @@ CONFIRM = "dataset.cache"
 def offered(offer: CacheOffer) -> Reply:
     """What a cache costs, with the button that creates it; nothing has started yet."""
     card = Card(
-        title=f"Cache {offer.estimate.version.reference}?",
+        title=f"Cache {offer.estimate.content.reference}?",
         lines=(plain("Nothing has started yet. Caching it takes:"), *_of_boost(offer)),
         facts=costs(offer),
     )
     return Reply(card=card, buttons=(Button(CONFIRM, "Cache it", written(offer.plan), "primary"),))
 
 
-def foreseen_lines(found: CacheOffer | Cache) -> tuple[Markup, ...]:
+def part_told(found: CacheOffer | HeldPart, format_command: FormatCommand) -> Reply:
+    """What a cache of some folders costs, or which cache holds them already."""
+    if isinstance(found, CacheOffer):
+        return offered(found)
+    cache, amount = found.cache, f"{files(found.totals.objects)}, {size(found.totals.bytes)}"
+    is_ready = cache.phase == CachePhase.READY
+    how = "is cached" if is_ready else "is being cached"
+    return Reply((
+        plain(f"{cache.reference} {how} on {cache.place} and holds {found.reference}: {amount}."
+              " Nothing has to be copied."),
+        join("Runs read it under /data: ", code(format_command(reading(found.reference)))),
+    ))  # fmt: skip
+
+
+def foreseen_lines(found: CacheOffer | Cache | UncountedPart) -> tuple[Markup, ...]:
     """What a request would do, for its form."""
+    if isinstance(found, UncountedPart):
+        return (plain("The answer shows what it takes, and asks before anything is copied."),)
     if isinstance(found, CacheOffer):
         return tuple(join(plain(f"{label}: "), value) for label, value in costs(found))
     if found.phase == CachePhase.READY:
@@ -42,12 +59,12 @@ def foreseen_lines(found: CacheOffer | Cache) -> tuple[Markup, ...]:
 def costs(offer: CacheOffer) -> tuple[tuple[str, Markup], ...]:
     """What a cache costs, as facts of a card."""
     plan, estimate = offer.plan, offer.estimate
-    version = estimate.version
+    content = estimate.content
     layout = (("Layout", code(plan.layout)),) if plan.layout else ()
-    amount = f"{files(version.objects or 0)}, {size(version.size_bytes or 0)}"
+    amount = f"{files(content.objects)}, {size(content.size_bytes)}"
     return (
         ("Imports" if estimate.is_imported else "Copies",
-         plain(f"{amount} ({version.size_bytes or 0:,} bytes)")),
+         plain(f"{amount} ({content.size_bytes:,} bytes)")),
         ("Volume", plain(f"{capacity(estimate.capacity_bytes)} on {estimate.place}")),
         ("Free space", plain(_room(estimate))),
         ("Takes", plain(_time(offer))),
@@ -79,7 +96,7 @@ def told(found: CacheFound, format_command: FormatCommand) -> Reply:
 
 def _ready(found: CacheFound, format_command: FormatCommand) -> tuple[Markup, ...]:
     cache = found.cache
-    use = code(format_command(f"train submit NAME --data {cache.reference}:/data"))
+    use = code(format_command(reading(cache.reference)))
     lines = [
         join(f"{cache.reference} has been cached on {cache.place} since ",
              when(cache.ready_at or cache.since),
@@ -155,7 +172,7 @@ def _time(offer: CacheOffer) -> str:
     mibps = offer.boost.plan.mibps_after if offer.boost is not None else None
     if not mibps:
         return plain_time
-    size_bytes = offer.estimate.version.size_bytes or 0
+    size_bytes = offer.estimate.content.size_bytes
     least = timedelta(seconds=max(size_bytes / mibps / 2**20, 1))
     return f"{format_duration(least)} at best with the boost; without it {plain_time}"
 

@@ -1,5 +1,6 @@
 """Requests for caches: checked, priced and written as rows, one cache for all teams."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,12 +13,13 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import ALLOWANCES
 from bot.config import Settings
 from bot.database.columns import new_id
-from bot.datasets import bounds, finding
+from bot.datasets import bounds, finding, subfolders
 from bot.datasets.caches import fills
 from bot.datasets.caches import finding as caching
+from bot.datasets.caches.answers import CacheFound, CacheOffer, UncountedPart
 from bot.datasets.caches.classes import Classes, kept, rooms
-from bot.datasets.caches.fills import Boosts, Foreseen
-from bot.datasets.caches.finding import refuse_lost
+from bot.datasets.caches.content import CacheContent, PlannedPart, content_of
+from bot.datasets.caches.fills import Boosts
 from bot.datasets.caches.fsx import planning
 from bot.datasets.caches.lifecycle.service import keep_seconds
 from bot.datasets.caches.plan import (
@@ -32,12 +34,12 @@ from bot.datasets.caches.plan import (
     volume_bytes,
     without,
 )
-from bot.datasets.caches.tables import CACHE, Cache, CacheIntent
+from bot.datasets.caches.tables import CACHE, Cache
 from bot.datasets.finding import Reference
 from bot.datasets.fsx.tables import Import
 from bot.datasets.job import job_name
 from bot.datasets.tables import Dataset, Version
-from bot.errors import ConflictError, NotAllowedError, NotFoundError
+from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
@@ -48,32 +50,19 @@ from bot.volumes.pools.capacity import pool_rooms
 
 
 @dataclass(frozen=True)
-class CacheOffer:
-    """A cache that could be created, and what it costs; nothing is created yet."""
-
-    plan: CachePlan
-    estimate: Estimate
-    boost: Foreseen | None = None
-
-
-@dataclass(frozen=True)
-class CacheFound:
-    """A cache that exists or was just requested; `added` are teams that may use it from now on."""
-
-    cache: Cache
-    added: tuple[str, ...] = ()
-    is_new: bool = False
-
-
-@dataclass(frozen=True)
 class _Asked:
-    """The version that a request names, with the other teams and the cache in its cluster."""
+    """The version that a request names, with the other teams and the caches in its cluster.
+
+    `there` holds exactly what is requested, `held_by` more than that. A `part` has been counted.
+    """
 
     version: Version
     teams: tuple[str, ...]
     keep_seconds: int | None
     there: Cache | None
+    held_by: Cache | None
     cluster: str
+    part: PlannedPart | None = None
 
 
 class CacheService:
@@ -106,12 +95,15 @@ class CacheService:
         request: CacheRequest,
         now: datetime,
         besides: Sequence[CachePlan] = (),
-    ) -> CacheOffer | CacheFound:
+    ) -> CacheOffer | CacheFound | UncountedPart:
         """What a cache would cost, or the cache itself if it exists; asking counts as use.
 
-        `besides` are caches that are created at the same time, which reduces the free space.
+        `besides` are caches that are created at the same time, which reduces the free space. For
+        folders of a version, `offer_part` says what their cache costs.
         """
         asked = self._asked(session, caller, request)
+        if asked.there is None and request.reference.folders:
+            return self._uncounted(session, request, asked)
         if asked.there is None:
             return self._offer(session, caller, request, asked, now, besides)
         told = Keeping(asked.keep_seconds, is_told=request.keep is not None)
@@ -121,12 +113,14 @@ class CacheService:
 
     def foresee(
         self, session: Session, caller: Caller, request: CacheRequest, now: datetime
-    ) -> CacheOffer | Cache:
+    ) -> CacheOffer | Cache | UncountedPart:
         """What a cache would cost, or the cache that exists; this does not count as use."""
         asked = self._asked(session, caller, request)
+        if asked.there is None and request.reference.folders:
+            return self._uncounted(session, request, asked)
         if asked.there is None:
             return self._offer(session, caller, request, asked, now)
-        _refuse_evicted(session, asked.there)
+        caching.refuse_evicted(session, asked.there)
         return asked.there
 
     def _asked(self, session: Session, caller: Caller, request: CacheRequest) -> _Asked:
@@ -135,9 +129,42 @@ class CacheService:
         dataset, version = self._version(session, own, request.reference)
         is_usual = request.keep is None
         keep = keep_seconds(self._settings(), dataset, own) if is_usual else request.keep_seconds
-        there = self._there(session, version, request.storage_class, cluster)
+        wanted = request.storage_class, cluster
+        part = subfolders.written(request.reference.folders)
+        there = caching.exactly(session, version.id, wanted, part)
+        held_by = caching.holder(session, version.id, wanted, request.reference.folders)
         teams = self._teams(dataset, own, request.teams)
-        return _Asked(version, teams, keep, there, cluster)
+        return _Asked(version, teams, keep, there, held_by, cluster)
+
+    def offer_part(
+        self,
+        session: Session,
+        caller: Caller,
+        request: CacheRequest,
+        part: PlannedPart,
+        now: datetime,
+    ) -> CacheOffer:
+        """What a cache of some folders of a version would cost, once they are counted."""
+        asked = dataclasses.replace(self._asked(session, caller, request), part=part)
+        return self._offer(session, caller, request, asked, now)
+
+    def _uncounted(self, session: Session, request: CacheRequest, asked: _Asked) -> UncountedPart:
+        """The part that was requested; UserError if it cannot be cached that way."""
+        if request.layout:
+            raise UsageError(
+                "A layout needs the files of the whole version.",
+                "Leave out --layout, or cache the version without naming folders.",
+            )
+        if request.is_meant:
+            raise UsageError(
+                "--yes cannot cache folders of a version: they are counted first.",
+                "Leave out --yes: the answer shows the size and has a button that starts it.",
+            )
+        chosen = self._classes.chosen(request.storage_class, asked.cluster)
+        refuse_unfit(asked.version)
+        part = subfolders.written(request.reference.folders)
+        self._import(session, asked.version, (chosen, asked.cluster), part)
+        return UncountedPart(asked.version, request.reference.folders, asked.held_by)
 
     def _cluster(self, caller: Caller, request: CacheRequest) -> str:
         """The cluster that a request is for: the named one, or else one that the team has."""
@@ -159,10 +186,11 @@ class CacheService:
         chosen = self._classes.chosen(request.storage_class, cluster)
         refuse_unfit(version)
         layout = self._classes.layout(request.layout)
-        size = self._size(session, version, (chosen, cluster), request)
+        content = content_of(version, asked.part)
+        size = self._size(session, version, content, (chosen, cluster), request)
         plan = CachePlan(version.id, chosen, size, caller.team or "", teams, keep, layout,
-                         cluster="" if cluster == home else cluster)  # fmt: skip
-        estimate = without(self._estimate(session, version, plan, now), plan.cluster, besides)
+                         cluster="" if cluster == home else cluster, part=asked.part)  # fmt: skip
+        estimate = without(self._estimate(session, content, plan, now), plan.cluster, besides)
         refuse_crowded(estimate, self._format_command("dataset usage"))
         if not request.is_boosted:
             return CacheOffer(plan, estimate)
@@ -180,18 +208,20 @@ class CacheService:
         bounds.insist(bounds.of_version(session, self._settings(), version))
         teams = self._teams(dataset, caller.team or "", plan.teams)
         cluster = self._classes.cluster(plan)
-        there = self._there(session, version, plan.storage_class, cluster)
+        content = content_of(version, plan.part)
+        there = caching.exactly(session, version.id, (plan.storage_class, cluster), content.part)
         if there is not None:
             told = Keeping(plan.keep_seconds, is_told=False)
             return self._join(session, caller, there, teams, told, now)
         plan = replace(plan, storage_class=self._classes.chosen(plan.storage_class, cluster))
         refuse_crowded(
-            self._estimate(session, version, plan, now), self._format_command("dataset usage")
+            self._estimate(session, content, plan, now), self._format_command("dataset usage")
         )
         if plan.is_boosted:
             self._boosts().offered(session, plan, now)
         cache = self._row(caller, version, plan, teams, now)
-        imported = self._import(session, version, plan.storage_class, cluster)
+        where = plan.storage_class, cluster
+        imported = self._import(session, version, where, content.part)
         session.add(cache)
         session.flush()
         fills.begins(session, cache)
@@ -215,7 +245,7 @@ class CacheService:
         now: datetime,
     ) -> CacheFound:
         """Adds teams to an existing cache, ready or not; asking counts as use."""
-        _refuse_evicted(session, cache)
+        caching.refuse_evicted(session, cache)
         known = {cache.team, *cache.teams}
         added = tuple(each for each in (caller.team or "", *teams) if each not in known)
         cache.teams = [*cache.teams, *added]
@@ -245,18 +275,28 @@ class CacheService:
         return dataset, version
 
     def _size(
-        self, session: Session, version: Version, where: tuple[str, str], request: CacheRequest
+        self,
+        session: Session,
+        version: Version,
+        content: CacheContent,
+        where: tuple[str, str],
+        request: CacheRequest,
     ) -> int:
         """Bytes that the cache takes; UserError if FSx cannot import the version."""
         name, cluster = where
-        if self._import(session, version, name, cluster) is None:
-            return volume_bytes(version, request.size, self._classes.settings(name, cluster))
+        if self._import(session, version, where, content.part) is None:
+            return volume_bytes(content, request.size, self._classes.settings(name, cluster))
         planning.refuse_options(name, request.size, request.layout)
         return planning.space(version)
 
-    def _import(self, session: Session, version: Version, name: str, cluster: str) -> Import | None:
+    def _import(
+        self, session: Session, version: Version, where: tuple[str, str], part: str
+    ) -> Import | None:
         """The FSx import for a cache of that class; None if the files are copied."""
+        name, cluster = where
         linked = self._classes.settings(name, cluster).fsx
+        if linked and part:
+            planning.refuse_part(name)
         return planning.planned(session, version, name, linked) if linked else None
 
     def _teams(self, dataset: Dataset, own: str, asked: Sequence[str]) -> tuple[str, ...]:
@@ -275,16 +315,8 @@ class CacheService:
                 )
         return teams
 
-    def _there(
-        self, session: Session, version: Version, storage_class: str | None, cluster: str
-    ) -> Cache | None:
-        """The version's cache on that class or on any; one being evicted only if all are."""
-        found = caching.of_version(session, version.id, cluster)
-        meant = [each for each in found if storage_class in {None, each.storage_class}]
-        return min(meant, key=lambda each: each.wanted == CacheIntent.EVICT, default=None)
-
     def _estimate(
-        self, session: Session, version: Version, plan: CachePlan, now: datetime
+        self, session: Session, content: CacheContent, plan: CachePlan, now: datetime
     ) -> Estimate:
         """What a plan costs now, by the database and the cluster view alone."""
         datasets = self._classes.datasets(self._classes.cluster(plan))
@@ -295,13 +327,13 @@ class CacheService:
         allowances = cluster.view.all(ALLOWANCES, datasets.namespace)
         room = rooms(caches, allowances, pools, datasets)[name]
         return Estimate(
-            version=version,
+            content=content,
             storage_class=name,
             capacity_bytes=size,
             free=left(room, caches, name),
             whole=room.whole,
             source=room.source,
-            best=best_time(version.size_bytes or 0, size, datasets.classes[name]),
+            best=best_time(content.size_bytes, size, datasets.classes[name]),
             is_imported=datasets.classes[name].fsx is not None,
             cluster=whole.named(datasets.cluster),
             section=whole.classes_key(datasets.cluster),
@@ -316,16 +348,17 @@ class CacheService:
         now: datetime,
     ) -> Cache:
         datasets, row_id = self._classes.datasets(self._classes.cluster(plan)), new_id()
-        name = job_name(version.reference, row_id)
+        name, content = job_name(version.reference, row_id), content_of(version, plan.part)
         return Cache(
             id=row_id,
             workspace_id=caller.workspace_id,
             version_id=version.id,
             dataset_id=version.dataset_id,
-            reference=version.reference,
-            digest=version.digest or "",
-            objects=version.objects or 0,
-            size_bytes=version.size_bytes or 0,
+            reference=content.reference,
+            digest=content.digest,
+            objects=content.objects,
+            size_bytes=content.size_bytes,
+            part=content.part,
             team=caller.team or "",
             person=caller.person,
             channel=caller.channel,
@@ -348,16 +381,6 @@ class CacheService:
 
     def _boosts(self) -> Boosts:
         return Boosts(self._settings(), self._clusters)
-
-
-def _refuse_evicted(session: Session, cache: Cache) -> None:
-    """Refuses further use of a cache that goes, or whose files are lost."""
-    refuse_lost(session, cache, "used by more teams or runs")
-    if cache.wanted == CacheIntent.EVICT:
-        raise ConflictError(
-            f"{cache.reference} is being evicted from {cache.place}.",
-            "Cache it again when its card shows Evicted.",
-        )
 
 
 def _actor(caller: Caller) -> Actor:

@@ -1,5 +1,6 @@
 """Caches as rows: copies of a version on fast storage, and their shares."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ from sqlalchemy import JSON, BigInteger, Index, text
 from sqlmodel import Field, SQLModel
 
 from bot.database.columns import Moment, new_id
+from bot.datasets import subfolders
 from bot.slack.messages import Subject
 
 CACHE = "dataset-cache"
@@ -40,7 +42,7 @@ class CacheIntent(StrEnum):
 
 
 class Cache(SQLModel, table=True):
-    """A copy of one version of a dataset on a PVC of its own.
+    """A copy of one version of a dataset, or of some folders of it, on a PVC of its own.
 
     The first block is written once, the second, from `wanted` on, by services and jobs, the rest
     by the controller. `teams` may use it besides its own. It expires after it was unused for
@@ -50,6 +52,9 @@ class Cache(SQLModel, table=True):
     when its eviction was announced, `evict_why` says why it is evicted. `boost_by` requested a
     boost of its volume during the fill, for which a pool may grow by `boost_growth_bytes`;
     `boost_id` is the change that carries it out.
+
+    `part` has the folders that it holds with commas between them, and is empty if it holds the
+    whole version. Its digest and sizes are those of what it holds.
 
     `named_cluster` is its cluster as messages name it, empty while all caches are in one.
 
@@ -65,6 +70,7 @@ class Cache(SQLModel, table=True):
             "version_id",
             "cluster",
             "storage_class",
+            "part",
             unique=True,
             postgresql_where=text("ended_at IS NULL"),
             sqlite_where=text("ended_at IS NULL"),
@@ -89,6 +95,7 @@ class Cache(SQLModel, table=True):
     claim_name: str
     job_name: str
     layout: str = ""
+    part: str = Field(default="", sa_column_kwargs={"server_default": ""})
     named_cluster: str = Field(default="", sa_column_kwargs={"server_default": ""})
     asked_at: datetime = Field(sa_type=Moment)
 
@@ -146,6 +153,20 @@ class Cache(SQLModel, table=True):
     def is_ready(self) -> bool:
         """Whether runs can mount it and it is not marked for eviction."""
         return self.phase == CachePhase.READY and self.wanted == CacheIntent.READY
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that it holds; empty if it holds the whole version."""
+        return subfolders.read(self.part)
+
+    def has(self, folders: Sequence[str]) -> bool:
+        """Whether it holds these folders where the version has them; without any, all of it.
+
+        A layout may have moved them.
+        """
+        if not folders:
+            return not self.part
+        return not self.layout and (not self.part or subfolders.holds(self.folders, folders))
 
     @property
     def place(self) -> str:

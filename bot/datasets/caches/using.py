@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot import holds
 from bot.cluster.view import View
 from bot.config import Settings
-from bot.datasets import bounds, finding
+from bot.datasets import bounds, finding, subfolders
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.finding import refuse_lost
 from bot.datasets.caches.shares import service
@@ -62,24 +62,26 @@ class NotCachedError(ConflictError):
         format_command: FormatCommand,
         cluster: str = "",
     ) -> None:
-        names = [each.reference for each in versions]
-        on, option = (f" on cluster {cluster}", f" --cluster {cluster}") if cluster else ("", "")
-        again = " and ".join(
-            f"`{format_command(f'dataset cache {name}{option}')}`" for name in names
-        )
-        is_one = len(names) == 1
-        super().__init__(
-            f"{' and '.join(names)} {'is' if is_one else 'are'} not cached{on}.",
-            f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."
-            " Submit again as soon as copying has started: it waits for the copy.",
-        )
+        super().__init__(*_uncached([each.reference for each in versions], format_command, cluster))
         self.wanted, self.versions = tuple(wanted), tuple(versions)
 
 
-class Taken(NamedTuple):
-    """A version that is held for a user, and the PVC that their pods mount.
+def _uncached(names: Sequence[str], format_command: FormatCommand, cluster: str) -> tuple[str, str]:
+    """What is not cached, and the commands that cache it."""
+    on, option = (f" on cluster {cluster}", f" --cluster {cluster}") if cluster else ("", "")
+    again = " and ".join(f"`{format_command(f'dataset cache {name}{option}')}`" for name in names)
+    is_one = len(names) == 1
+    hint = (
+        f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."
+        " Submit again as soon as copying has started: it waits for the copy."
+    )
+    return f"{' and '.join(names)} {'is' if is_one else 'are'} not cached{on}.", hint
 
-    Its files are in `folder` of the volume.
+
+class Taken(NamedTuple):
+    """A version, or a folder of one, that is held for a user, and the PVC that their pods mount.
+
+    Its files are in `folder` of the volume. The digest is that of the version.
     """
 
     reference: str
@@ -121,19 +123,37 @@ def take(
             to be evicted.
     """
     found = [_found(session, each, user, format_command) for each in wanted]
-    missing = {version.id: version for version, cache in found if cache is None}
-    if missing:
-        every, lacking = [each for each, _ in found], list(missing.values())
-        named = user.cluster if len(user.caching) > 1 else ""
-        raise NotCachedError(every, lacking, format_command, named)
+    _refuse_uncached(found, wanted, user, format_command)
     for _, cache in found:
         if cache is not None:
             refuse_lost(session, cache, "mounted by a new run")
         if cache is not None and cache.namespace != user.namespace:
             _refuse_unshareable(cache, user)
     return [
-        _taken(session, version, cache, user, now) for version, cache in found if cache is not None
+        _taken(session, version, cache, asked.folders, user, now)
+        for asked, (version, cache) in zip(wanted, found, strict=True)
+        if cache is not None
     ]
+
+
+def _refuse_uncached(
+    found: Sequence[tuple[Version, Cache | None]],
+    wanted: Sequence[Reference],
+    user: User,
+    format_command: FormatCommand,
+) -> None:
+    """NotCachedError, or ConflictError if folders are missing: they are counted before an offer."""
+    missing = {
+        subfolders.spelled(version.reference, asked.folders): (version, asked.folders)
+        for asked, (version, cache) in zip(wanted, found, strict=True)
+        if cache is None
+    }
+    named = user.cluster if len(user.caching) > 1 else ""
+    if any(folders for _, folders in missing.values()):
+        raise ConflictError(*_uncached(list(missing), format_command, named))
+    if missing:
+        every, lacking = [each for each, _ in found], [each for each, _ in missing.values()]
+        raise NotCachedError(every, lacking, format_command, named)
 
 
 def readiness(session: Session, cache_id: str, claim: str) -> DataReadiness:
@@ -165,23 +185,25 @@ def _found(
     dataset = finding.dataset(session, user.team, asked.name, format_command)
     version = finding.version(session, dataset, asked.version, format_command)
     bounds.insist(bounds.of_version(session, user.settings, version))
-    caches = caching.of_version(session, version.id, user.cluster)
+    caches = caching.of_version(session, version.id, user.cluster, asked.folders)
     usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
     if usable is None and caches:
         again = format_command(f"dataset cache {caches[0].argument}")
         raise ConflictError(
-            f"{version.reference} is being evicted from {caches[0].place}.",
+            f"{caches[0].reference} is being evicted from {caches[0].place}.",
             f"When its card shows Evicted, `{again}` caches it again.",
         )
     if usable is None and user.cluster not in user.caching:
-        raise _elsewhere(session, version, user)
+        raise _elsewhere(session, version, asked.folders, user)
     return version, usable
 
 
-def _elsewhere(session: Session, version: Version, user: User) -> ConflictError:
+def _elsewhere(
+    session: Session, version: Version, folders: Sequence[str], user: User
+) -> ConflictError:
     """The error for a cluster without caches; it names one of the team's where they are."""
     mine = [each for each in user.caching if each in user.reach]
-    having = [each for each in mine if caching.of_version(session, version.id, each)]
+    having = [each for each in mine if caching.of_version(session, version.id, each, folders)]
     chosen = next(iter((*having, *mine)), None)
     on = "cluster" if len(user.caching) == 1 else "clusters"
     return ConflictError(
@@ -207,12 +229,22 @@ def _refuse_unshareable(cache: Cache, user: User) -> None:
         )
 
 
-def _taken(session: Session, version: Version, cache: Cache, user: User, now: datetime) -> Taken:
+def _taken(
+    session: Session,
+    version: Version,
+    cache: Cache,
+    folders: Sequence[str],
+    user: User,
+    now: datetime,
+) -> Taken:
     take_hold(session, cache, user.subject, user.why, now)
     _join(session, cache, user.team)
     claim = service.claim_for(session, cache, user.namespace, now)
-    folder = WHOLE if session.get(Import, cache.id) is not None else FILES
-    return Taken(version.reference, version.digest or "", cache.id, claim, folder)
+    root = WHOLE if session.get(Import, cache.id) is not None else FILES
+    inner = "".join(folders).rstrip("/")
+    folder = (inner if root == WHOLE else f"{root}/{inner}") if inner else root
+    reference = subfolders.spelled(version.reference, folders)
+    return Taken(reference, version.digest or "", cache.id, claim, folder)
 
 
 def _join(session: Session, cache: Cache, team: str) -> None:

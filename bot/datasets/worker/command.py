@@ -5,9 +5,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from bot.datasets.worker import push as pushing
@@ -22,6 +21,8 @@ from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Shard, fill, finish
+from bot.datasets.worker.options import CopyOptions, FillOptions, Stores
+from bot.datasets.worker.part_shelf import parted
 from bot.datasets.worker.presigned import receiving
 from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
 from bot.datasets.worker.stores.client import StoreClient
@@ -40,41 +41,6 @@ from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, TargetFolder
 
 _KEYS_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Stores:
-    """The options that name the source and the manifest, as typed."""
-
-    source: str
-    source_store: str
-    manifest: str
-    manifest_store: str
-    patience_seconds: float
-
-
-@dataclass(frozen=True)
-class CopyOptions:
-    """The folder of a dataset's copies, and its store; empty without copies."""
-
-    place: str
-    store: str
-
-
-@dataclass(frozen=True)
-class FillOptions:
-    """The other options of fill."""
-
-    digest: str
-    target: Path
-    shard: int
-    shards: int
-    ownership: Ownership
-    workers: int
-    engine: str
-    keep_open: bool
-    copies: str
-    copies_store: str
 
 
 def run_survey(options: Mapping[str, Any]) -> None:
@@ -172,8 +138,8 @@ def run_fill(options: Mapping[str, Any]) -> None:
             verifier = VerifierWithCopies(client, source.prefix, copies)
         ways = Ways(engine, verifier)
         progress = CopyProgress("copying")
-        with reported(progress):
-            result = fill(order, ways, progress)
+        with reported(progress), parted(_shelf(stores), asked.only) as shelf:
+            result = fill(replace(order, shelf=shelf), ways, progress)
         say(
             {
                 "event": "done",

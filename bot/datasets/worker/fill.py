@@ -11,6 +11,7 @@ from bot.datasets.worker.copying import Copier, Object, Ways, is_full
 from bot.datasets.worker.failures import WorkError, wrong_input
 from bot.datasets.worker.keys import problem
 from bot.datasets.worker.names import Names, below
+from bot.datasets.worker.part_shelf import PartShelf
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.records import Done, Record, boot_id, read
 from bot.datasets.worker.survey import Shelf
@@ -38,7 +39,7 @@ class Order:
     """What to copy where, and how long to retry; `keep_open` skips the last rename."""
 
     digest: str
-    shelf: Shelf
+    shelf: Shelf | PartShelf
     volume: TargetFolder
     share: Shard
     workers: int
@@ -102,7 +103,7 @@ def _left_open(order: Order, index: Index) -> Result:
     )
 
 
-def wanted(shelf: Shelf, digest: str) -> Index:
+def wanted(shelf: Shelf | PartShelf, digest: str) -> Index:
     """The index of a manifest; WorkError for another version, or keys unfit as files."""
     index = read_index(shelf.get)
     if index.digest != digest:

@@ -167,21 +167,30 @@ class DataMount(NamedTuple):
 
 
 class DatasetMount:
-    """`chest-xray@v3:/data`, or `chest-xray:/data` for the newest version."""
+    """`chest-xray@v3:/data`, or `chest-xray:/data` for the newest version.
 
-    word = "DATASET[@VERSION]:/PATH"
-    form = "`dataset@version:/path`, or `dataset:/path` for its newest version"
+    `chest-xray@v3/train/:/data` is one folder of it.
+    """
+
+    word = "DATASET[@VERSION][/FOLDER]:/PATH"
+    form = (
+        "`dataset@version:/path`, `dataset:/path` for its newest version, or"
+        " `dataset@version/folder/:/path` for one folder of it"
+    )
     example = "chest-xray@v3:/data"
     rule = re.compile(
         r"([a-z0-9](?:[a-z0-9-]{0,28}[a-z0-9])?"
-        r"(?:@[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?)?)"
+        r"(?:@[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?)?"
+        r"(?:/[^:,\x00-\x1f]{1,400})?)"
         r":(/[^:\s\x00]{1,1000})"
     )
 
     def read(self, text: str) -> DataMount:
         """The dataset or version, and the path."""
         reference, path = matched(self.rule, text).groups()
-        if ".." in path.split("/"):
+        _, slash, folder = reference.partition("/")
+        inner = folder.removesuffix("/").split("/") if slash else ()
+        if ".." in path.split("/") or {"", ".", ".."} & set(inner):
             raise ValueError(text)
         return DataMount(reference, path)
 

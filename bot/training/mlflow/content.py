@@ -171,7 +171,8 @@ def _tags(run: Run, spec: RunSpec, owner: str) -> Iterator[tuple[str, str]]:
     }
     yield from ((f"quartermaster.{name}", value) for name, value in facts.items())
     for each in spec.data:
-        name = each.reference.partition("@")[0]
+        dataset, _, version = each.reference.partition("@")
+        name = dataset + "".join(version.partition("/")[1:]).rstrip("/")
         yield f"quartermaster.dataset.{name}", each.reference
         yield f"quartermaster.dataset_digest.{name}", each.digest
     for number, kept in enumerate(artifacts_of(run.job_name, spec), 1):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.replies import costs
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.slack.card import Button, Card, Reply
 from bot.slack.markup import FormatCommand, Markup, code, join, plain
@@ -16,11 +16,11 @@ CONFIRM = "train.cache"
 
 def offered(offer: Offered, format_command: FormatCommand) -> Reply:
     """The cost of caching the data of a run, with the button that confirms both."""
-    names = list(dict.fromkeys(each.estimate.version.reference for each in offer.caches))
+    names = list(dict.fromkeys(each.estimate.content.reference for each in offer.caches))
     them, are = ("it", "is") if len(names) == 1 else ("them", "are")
     listed = " and ".join(names)
     by_hand = [
-        code(format_command(cache_command(each.estimate.version.reference, each.estimate.cluster)))
+        code(format_command(cache_command(each.estimate.content.reference, each.estimate.cluster)))
         for each in offer.caches
     ]
     clusters = dict.fromkeys(each.estimate.cluster for each in offer.caches)
@@ -64,7 +64,7 @@ def _facts(caches: Sequence[CacheOffer]) -> list[tuple[str, Markup]]:
     facts: list[tuple[str, Markup]] = []
     for each in caches:
         if len(caches) > 1:
-            facts.append(("Version", code(each.estimate.version.reference)))
+            facts.append(("Version", code(each.estimate.content.reference)))
         facts.extend(costs(each))
     return facts
 

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from sqlmodel import Session, col
 
 from bot.database.forgetting import forget_some
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.finding import of_version
 from bot.datasets.caches.plan import CachePlan, CacheRequest, read, written
-from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
+from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.tables import CacheIntent
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, NotAllowedError, UserError

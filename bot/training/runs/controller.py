@@ -9,7 +9,7 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
-from bot.datasets.caches.using import DataReadiness
+from bot.datasets.caches.using import THERE, DataReadiness
 from bot.errors import ClusterError
 from bot.quotas import Engine
 from bot.reconcile.controller import Step
@@ -41,6 +41,7 @@ from bot.training.runs.decide import (
     decide,
     late_at,
 )
+from bot.training.runs.folders import FolderCheck
 from bot.training.runs.observe import observe
 from bot.training.runs.places import POLL, Places, QueuePosition
 from bot.training.runs.record import Recorder, RunFindings
@@ -50,7 +51,7 @@ from bot.training.runs.why import Asking, Why, explain, queue_of, teams_by_queue
 from bot.training.series.service import read_metrics
 from bot.training.session_time import is_session, next_moment
 from bot.training.state import State, obstacle_of
-from bot.training.submission.data import next_standing_of, standing_of
+from bot.training.submission.data import ReadFolder, folders_of, next_standing_of, standing_of
 from bot.training.tables import KIND, WAITING, Run, RunPhase
 from bot.training.templates.candidates import following, moves_at
 from bot.training.templates.leftovers import clear_leftovers
@@ -84,6 +85,8 @@ class Pace:
 class RunCollaborators:
     """What runs need besides the cluster; `engines` returns the quota engine of a cluster.
 
+    `folders` checks that the folders which they read exist.
+
     `again` restarts a run that was stopped for that, and returns the outcome as a sentence.
     `on_change` is called in the transaction that records a change of a run.
     """
@@ -91,6 +94,7 @@ class RunCollaborators:
     engines: Callable[[str], Engine]
     again: Callable[[Session, Run, datetime], str]
     snapshots: RunSnapshots
+    folders: FolderCheck
     on_change: Callable[[Session, Run, datetime], None] = lambda _session, _run, _now: None
 
 
@@ -104,6 +108,7 @@ class _RunRows:
     data: DataReadiness
     gate: State | None
     next_data: DataReadiness
+    folders: tuple[ReadFolder, ...]
 
 
 class RunController(RowController[_RunRows]):
@@ -119,6 +124,7 @@ class RunController(RowController[_RunRows]):
     def __init__(self, context: ControllerContext, collaborators: RunCollaborators) -> None:
         super().__init__(context)
         self._engines = collaborators.engines
+        self._folders = collaborators.folders
         self._places = Places()
         self._pace = Pace()
         self._recorder = Recorder(
@@ -142,7 +148,9 @@ class RunController(RowController[_RunRows]):
         engine = self._engines(run.cluster)
         yield_to_foreground = self._context.database.gate.yield_to_foreground
         seen = observe(cluster, engine.runs, run, now)
-        seen = replace(seen, data=row.data, gate=row.gate, no_way_on=self._no_way_on(row, now))
+        is_next = row.data == THERE and row.gate is None
+        data = self._folders.readiness(row.folders) if is_next else row.data
+        seen = replace(seen, data=data, gate=row.gate, no_way_on=self._no_way_on(row, now))
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs
         decision = decide(run, seen, now)
         if isinstance(decision, Wait):
@@ -160,7 +168,8 @@ class RunController(RowController[_RunRows]):
             return None
         data, gate = standing_of(session, run), gate_of(session, run, self._context.format_command)
         kept, interval = tails.kept(session, row_id), self._pace.interval(session)
-        return _RunRows(run, kept, interval, data, gate, next_standing_of(session, run))
+        next_data, folders = next_standing_of(session, run), folders_of(session, run)
+        return _RunRows(run, kept, interval, data, gate, next_data, folders)
 
     def _cluster(self, run: Run) -> Cluster:
         return self._context.cluster(run.cluster, "its runs have ended")

@@ -4,14 +4,17 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from sqlmodel import Session
 
 from bot.config import ClusterSettings, Settings, Team
+from bot.datasets import subfolders
 from bot.datasets.caches import using
+from bot.datasets.caches.tables import Cache
 from bot.datasets.caches.using import THERE, DataReadiness, NotCachedError, Taken, User
-from bot.datasets.finding import Reference
+from bot.datasets.finding import Reference, reference_of
 from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from bot.quotas import Engine
@@ -39,6 +42,13 @@ class Reader:
     team: Team
     asked: AskedRun
     engine: Engine | None
+
+
+class ReadFolder(NamedTuple):
+    """A folder of a version that a run reads."""
+
+    version: Version
+    folder: str
 
 
 def with_data(
@@ -109,6 +119,23 @@ def standing_of(session: Session, run: Run) -> DataReadiness:
     return failed or DataReadiness(waits=" ".join(each.waits for each in found if each.waits))
 
 
+def folders_of(session: Session, run: Run) -> tuple[ReadFolder, ...]:
+    """The folders that a run without objects reads of caches that hold more than these.
+
+    A cache of a folder was filled with its files; of any other, nobody has looked yet.
+    """
+    if not run.is_live or run.job_uid is not None or not run.spec.get("data"):
+        return ()
+    found: list[ReadFolder] = []
+    for each in asked_spec(run).data:
+        folders = _reference(each).folders
+        cache = session.get(Cache, each.cache) if folders else None
+        if cache is not None:
+            version = session.get_one(Version, cache.version_id)
+            found += [ReadFolder(version, each) for each in folders if each not in cache.folders]
+    return tuple(found)
+
+
 def next_standing_of(session: Session, run: Run) -> DataReadiness:
     """The readiness of the data of a run in the place to which it moves on."""
     next_one = following(run) if run.candidates and run.is_live else None
@@ -134,9 +161,8 @@ def let_go(session: Session, run: Run, now: datetime) -> None:
 
 
 def _reference(data: Data) -> Reference:
-    """The name and version of the dataset; the version is None if none is given."""
-    name, _, version = data.reference.partition("@")
-    return Reference(name, version or None)
+    """The dataset, its version if one is given, and the folder of that."""
+    return reference_of(data.reference)
 
 
 def _resolved(data: Data, taken: Taken) -> Data:
@@ -152,7 +178,8 @@ def _pinned(asked: AskedRun, versions: Sequence[Version]) -> AskedRun:
     for each, version in zip(asked.spec.data, versions, strict=True):
         digest = version.digest or ""
         _refuse_other(each, digest)
-        data.append(replace(each, reference=version.reference, digest=digest))
+        reference = subfolders.spelled(version.reference, _reference(each).folders)
+        data.append(replace(each, reference=reference, digest=digest))
     return dataclasses.replace(asked, spec=replace(asked.spec, data=tuple(data)))
 
 

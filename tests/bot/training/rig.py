@@ -10,6 +10,7 @@ from bot.approvals import Approvals
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
+from bot.datasets.browsing.reads import BrowseReads
 from bot.people.people import Person
 from bot.quotas.engines.opening import watched_with
 from bot.quotas.engines.registry import Engines
@@ -31,6 +32,7 @@ from bot.training.mlflow.controller import ExportController
 from bot.training.mlflow.service import ExportService
 from bot.training.runs.card import RemovalRenderer, RunRenderer
 from bot.training.runs.controller import RunCollaborators, RunController
+from bot.training.runs.folders import FolderCheck
 from bot.training.runs.reads import TrainingReads
 from bot.training.runs.watching import RunWatchHandler
 from bot.training.saved_flows.controller import FlowController
@@ -119,8 +121,9 @@ class Rig(Ground):
         context = self.context
         exports = ExportService(self.settings)
         others = RunCollaborators(
-            self.engines.of, self.scaling.again, self.run_snapshots, exports.note
-        )
+            self.engines.of, self.scaling.again, self.run_snapshots,
+            FolderCheck(BrowseReads(self.settings)), exports.note,
+        )  # fmt: skip
         self.controller = RunController(context, others)
         removals = RemovalController(context)
         logs = LogReads(self.database, self.clusters)

@@ -45,6 +45,15 @@ def refuse_options(storage_class: str, size: int | None, layout: str | None) -> 
         )
 
 
+def refuse_part(storage_class: str) -> None:
+    """ConflictError for folders of a version: FSx shows all objects of a place."""
+    raise ConflictError(
+        f"{storage_class} is a file system that shows the objects of a bucket, so it cannot have"
+        " some folders of a version alone.",
+        "Leave out the folders, or use another class with --class.",
+    )
+
+
 def planned(session: Session, version: Version, storage_class: str, linked: FsxFolder) -> Import:
     """The row of an import, without its cache's id; nothing is written.
 

@@ -60,10 +60,13 @@ class KeepingService:
         if reference.version is not None:
             version = finding.version(session, dataset, reference.version, self._format_command)
             there = [each for each in there if each.version_id == version.id]
+        is_named = reference.version is not None or bool(reference.folders)
         found = [
             each
             for each in there
-            if storage_class in {None, each.storage_class} and cluster in {None, each.cluster}
+            if (not is_named or each.folders == reference.folders)
+            and storage_class in {None, each.storage_class}
+            and cluster in {None, each.cluster}
         ]
         if len(found) == 1:
             return found[0]

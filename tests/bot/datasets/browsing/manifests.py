@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from bot.datasets.browsing.folders import Budget, Manifest
+from bot.datasets.folders import Budget, Manifest
 from bot.datasets.manifest import Entry, ManifestWriter, read_index, read_part, write_index
 
 FOREVER = float("inf")

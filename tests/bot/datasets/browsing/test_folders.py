@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from bot.datasets.browsing.folders import Row
+from bot.datasets.folders import Row
 from bot.datasets.manifest import Entry
 from tests.bot.datasets.browsing.manifests import Kept, entries
 

@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
-from bot.datasets.browsing.folders import Row
 from bot.datasets.browsing.listing import PAGE_ROWS, ListRequest, listing
 from bot.datasets.browsing.near import Nearest, nearest
+from bot.datasets.folders import Row
 from bot.datasets.manifest import Entry
 from tests.bot.datasets.browsing.manifests import Kept, entries
 

@@ -12,8 +12,8 @@ from bot.audit import Actor
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.config import Settings
 from bot.database.database import Database
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.evictions.marking import Mark, mark
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache
 from bot.reconcile import due
 from bot.reconcile.controller import Controller, Step, Trouble

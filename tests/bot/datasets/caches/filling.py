@@ -11,10 +11,11 @@ from bot.cluster.types.allowances import Allowance
 from bot.cluster.view import Change
 from bot.config import Settings
 from bot.database.database import Database, Session
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.card import CacheRenderer
 from bot.datasets.caches.controller import CacheController, cache_changes
 from bot.datasets.caches.plan import CacheRequest
-from bot.datasets.caches.service import CacheFound, CacheOffer, CacheService
+from bot.datasets.caches.service import CacheService
 from bot.datasets.caches.tables import Cache
 from bot.datasets.finding import Reference
 from bot.datasets.versions.controller import VersionController

@@ -6,6 +6,7 @@ from sqlmodel import Session, col, select
 
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.job import job_name
+from bot.datasets.subfolders import spelled
 from bot.datasets.tables import Dataset, Version, VersionPhase
 from tests.bot.ground import ALICE, START, TEAM_A
 
@@ -69,7 +70,7 @@ def add_cache(session: Session, version: Version, **more: Any) -> Cache:
         workspace_id="T0QM",
         version_id=version.id,
         dataset_id=version.dataset_id,
-        reference=version.reference,
+        reference=spelled(version.reference, [more.get("part", "")]),
         digest=version.digest or "",
         objects=version.objects or 0,
         size_bytes=version.size_bytes or 0,

@@ -10,8 +10,8 @@ from bot.audit import lines_about
 from bot.cluster.types.allowances import Allowance, AllowanceStatus
 from bot.cluster.types.objects import ObjectMeta
 from bot.cluster.types.quantities import Quantity
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.replies import offered, told
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent
 from bot.datasets.finding import Reference
 from bot.datasets.tables import Version

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.config import Settings
-from bot.datasets.caches.service import CacheOffer
+from bot.datasets.caches.answers import CacheOffer
 from bot.datasets.caches.tables import CachePhase
 from bot.errors import UserError
 from tests.bot.datasets.caches.boosting import Boosting

@@ -3,9 +3,9 @@
 import pytest
 
 from bot.approvals import Verdict
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.fills import fills_on
 from bot.datasets.caches.replies import offered
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import CachePhase
 from bot.errors import UserError
 from bot.slack.text import as_text

@@ -1,8 +1,8 @@
 """A volume that Trident did not make is boosted by a move to a faster pool, and back in time."""
 
 from bot.config import Settings
+from bot.datasets.caches.answers import CacheOffer
 from bot.datasets.caches.replies import offered
-from bot.datasets.caches.service import CacheOffer
 from bot.datasets.caches.tables import CachePhase
 from bot.slack.text import as_text
 from bot.volumes.changes.tables import ChangePhase as Change

@@ -7,10 +7,10 @@ import pytest
 from sqlmodel import Session, select
 
 from bot.datasets.caches import using
+from bot.datasets.caches.answers import CacheFound, CacheOffer
 from bot.datasets.caches.evictions.sweep import look_through
 from bot.datasets.caches.lifecycle.replies import pinned
 from bot.datasets.caches.replies import offered, told
-from bot.datasets.caches.service import CacheFound, CacheOffer
 from bot.datasets.caches.tables import Cache, CacheIntent, CachePhase, Sweep
 from bot.datasets.caches.using import User
 from bot.datasets.card import around, version_card

@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.config import Anf
-from bot.datasets.caches.service import CacheOffer
+from bot.datasets.caches.answers import CacheOffer
 from bot.errors import LimitError
 from bot.volumes.tables import SeenPool
 from tests.bot.datasets.caches.filling import Filling, settings

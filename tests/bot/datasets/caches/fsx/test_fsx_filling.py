@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from bot.datasets.caches.answers import CacheOffer
 from bot.datasets.caches.replies import offered
-from bot.datasets.caches.service import CacheOffer
 from bot.datasets.finding import Reference
 from bot.errors import ConflictError, UsageError
 from bot.slack.text import as_text
