@@ -15,7 +15,8 @@ from bot.datasets.caches import using
 from bot.datasets.caches.shares import service
 from bot.datasets.caches.tables import CACHE, Cache, CacheIntent, CachePhase, CacheShare, SharePhase
 from bot.datasets.caches.using import DataReadiness, Taken, User
-from bot.datasets.finding import Reference
+from bot.datasets.finding import reference_of
+from bot.datasets.fsx.tables import Import
 from bot.errors import ConflictError, NotFoundError
 from tests.bot.datasets.caches.rows import (
     DIGEST,
@@ -57,8 +58,7 @@ def words(text: str) -> str:
 
 
 def take(database: Database, text: str = "chest-xray@v3", user: User = USER) -> Taken:
-    name, _, version = text.partition("@")
-    asked = Reference(name, version or None)
+    asked = reference_of(text)
     return database.transaction(lambda s: using.take(s, [asked], user, words, START))[0]
 
 
@@ -94,6 +94,32 @@ def test_a_version_is_held_and_shared(database: Database) -> None:
     assert taken == Taken("chest-xray@v3", DIGEST, cache_id, share.claim_name)
     assert (share.namespace, why) == ("team-b", "run lane of team-b")
     assert share.claim_name == f"chest-xray-v3-{share.id[-10:]}"
+
+
+def test_a_folder_is_below_the_files(database: Database) -> None:
+    cache_id = database.transaction(add_cached).id
+    taken = take(database, "chest-xray/train/cats")
+    assert (taken.reference, taken.folder, taken.digest) == (
+        "chest-xray@v3/train/cats/",
+        "ready/files/train/cats",
+        DIGEST,
+    )
+
+    def import_it(session: Session) -> None:
+        session.add(
+            Import(
+                cache_id=cache_id,
+                file_system="fs-1",
+                repository="s3://lake/",
+                root="/lake",
+                objects="s3://lake/chest-xray/",
+                folder="lake/chest-xray",
+            )
+        )
+
+    database.transaction(import_it)
+    assert take(database, "chest-xray@v3/train/").folder == "train"
+    assert take(database).folder == "."
 
 
 def test_namespaces_share_once_however_many_use(database: Database) -> None:
