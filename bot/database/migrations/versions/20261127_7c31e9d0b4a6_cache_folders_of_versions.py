@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+from alembic.operations import BatchOperations
 
 revision = '7c31e9d0b4a6'
 down_revision = '5b8e02c41fd7'
@@ -33,7 +34,7 @@ def downgrade() -> None:
         _make_index(batch_op, _WHOLE)
 
 
-def _make_index(batch_op, columns: list[str]) -> None:
+def _make_index(batch_op: BatchOperations, columns: list[str]) -> None:
     batch_op.create_index(
         'ix_dataset_caches_live', columns, unique=True,
         postgresql_where=sa.text(_LIVE), sqlite_where=sa.text(_LIVE),

@@ -144,7 +144,9 @@ class Filling(Rig):
         self.view()
         by = self.caller(person, channel)
         options = CacheRequest(**({"reference": Reference("chest-xray", "v3")} | more))
-        return self.do(lambda session: self.caches.ask(session, by, options, self.clock.now()))
+        answer = self.do(lambda session: self.caches.ask(session, by, options, self.clock.now()))
+        assert isinstance(answer, CacheOffer | CacheFound)
+        return answer
 
     def begin(
         self, offer: CacheOffer | CacheFound, person: str = ALICE, channel: str = TEAM_A
