@@ -65,11 +65,11 @@ def exactly(
 def holder(
     session: Session, version_id: str, wanted: tuple[str | None, str], folders: tuple[str, ...]
 ) -> Cache | None:
-    """A cache that stays, and holds these folders among other files."""
+    """A cache that stays, is not lost, and holds these folders among other files."""
     storage_class, cluster = wanted
     for each in of_version(session, version_id, cluster, folders) if folders else ():
-        is_meant = storage_class in {None, each.storage_class}
-        if is_meant and each.wanted == CacheIntent.READY and each.folders != folders:
+        is_meant = storage_class in {None, each.storage_class} and each.folders != folders
+        if is_meant and each.wanted == CacheIntent.READY and not lost(session, each):
             return each
     return None
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.datasets.caches.finding import holder
 from bot.datasets.caches.tables import CacheIntent, CachePhase
 from bot.errors import ConflictError
 from tests.bot.datasets.caches.filling import Filling
@@ -51,6 +52,20 @@ def test_nobody_joins_a_lost_cache(filling: Filling) -> None:
     with pytest.raises(ConflictError) as caught:
         filling.ask()
     assert (caught.value.message, caught.value.hint) == said(claim, "used by more teams or runs")
+
+
+def test_folders_are_not_read_of_a_lost_cache(filling: Filling) -> None:
+    cache_id = filling.cache()
+    wanted = None, filling.found(cache_id).cluster
+
+    def holding() -> str | None:
+        version = filling.found(cache_id).version_id
+        found = filling.database.read(lambda s: holder(s, version, wanted, ("train/",)))
+        return found.id if found is not None else None
+
+    assert holding() == cache_id
+    lose(filling, filling.found(cache_id).claim_name, "datasets")
+    assert holding() is None
 
 
 def test_claim_of_a_failed_cache_waits_too(filling: Filling) -> None:
