@@ -27,6 +27,7 @@ CACHING = """\
   layouts: {imagenet: {command: [sh, /layouts/imagenet.sh]}}
 """
 FILES = {
+    "after 2020/3.png": b"3",
     "labels.csv": b"image,finding\n",
     "train/0.png": b"0",
     "train/cats/1.png": b"11",
@@ -203,6 +204,25 @@ def test_cache_that_holds_the_folders_is_named(parts: Parts) -> None:
     assert wrong == "chest-xray@v1 has no file or folder trian. Did you mean train/?"
 
 
+def test_commands_quote_folders_with_blanks(parts: Parts) -> None:
+    folder = "chest-xray@v1/after 2020/"
+    assert parts.browser.asks(f'/dataset evict "{folder}"')[0] == (
+        f"{folder} is not cached.\n`/dataset cache '{folder}'` caches it."
+    )
+    submit = f'/train submit xray --image acme/xray:1 --data "{folder}:/data"'
+    assert (
+        parts.browser.asks(submit)[0]
+        .splitlines()[1]
+        .startswith(f"`/dataset cache '{folder}'` copies it to fast storage")
+    )
+    offered = parts.reply(f'/dataset cache "{folder}"').buttons[0]
+    told = parts.client.clicks(ALICE, TEAM_A, "dataset.cache", offered.value)
+    assert f"`/dataset evict '{folder}'` undoes it." in told
+    parts.change(phase=CachePhase.READY)
+    again = parts.browser.asks(f'/dataset cache "{folder}"')[0]
+    assert f"Runs read it under /data: `/train submit NAME --data '{folder}:/data'`" in again
+
+
 def test_only_the_named_folders_are_evicted(parts: Parts) -> None:
     parts.caches("/dataset cache chest-xray@v1/train/")
     refused = parts.browser.asks("/dataset evict chest-xray@v1")[0]
@@ -233,5 +253,5 @@ def test_button_of_an_earlier_release_caches_whole(parts: Parts) -> None:
     assert (found.reference, found.digest, found.objects) == (
         "chest-xray@v1",
         version.digest,
-        5,
+        len(FILES),
     )

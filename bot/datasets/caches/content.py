@@ -1,5 +1,6 @@
 """What a cache holds: a version, or some folders of it."""
 
+import shlex
 from dataclasses import dataclass
 
 import msgspec
@@ -45,6 +46,6 @@ def reading(reference: str) -> str:
     whole, _, part = reference.partition("/")
     folders = subfolders.read(part)
     if len(folders) < _SEVERAL:
-        return f"train submit NAME --data {reference}:/data"
-    each = (f"--data {whole}/{folder}:/data/{folder.rstrip('/')}" for folder in folders)
-    return f"train submit NAME {' '.join(each)}"
+        return f"train submit NAME --data {shlex.quote(f'{reference}:/data')}"
+    each = (f"{whole}/{folder}:/data/{folder.rstrip('/')}" for folder in folders)
+    return f"train submit NAME {' '.join(f'--data {shlex.quote(mount)}' for mount in each)}"

@@ -1,5 +1,6 @@
 """Caches as rows: copies of a version on fast storage, and their shares."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -177,7 +178,8 @@ class Cache(SQLModel, table=True):
     @property
     def argument(self) -> str:
         """How commands name it: `X@v3`, with `--cluster east` if there are several clusters."""
-        return f"{self.reference}{f' --cluster {self.named_cluster}' if self.named_cluster else ''}"
+        option = f" --cluster {self.named_cluster}" if self.named_cluster else ""
+        return f"{shlex.quote(self.reference)}{option}"
 
     @property
     def last_used_at(self) -> datetime:

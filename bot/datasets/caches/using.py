@@ -1,5 +1,6 @@
 """Caches as runs use them: resolves references, holds caches, and reports readiness."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -69,7 +70,8 @@ class NotCachedError(ConflictError):
 def _uncached(names: Sequence[str], format_command: FormatCommand, cluster: str) -> tuple[str, str]:
     """What is not cached, and the commands that cache it."""
     on, option = (f" on cluster {cluster}", f" --cluster {cluster}") if cluster else ("", "")
-    again = " and ".join(f"`{format_command(f'dataset cache {name}{option}')}`" for name in names)
+    each = (format_command(f"dataset cache {shlex.quote(name)}{option}") for name in names)
+    again = " and ".join(f"`{command}`" for command in each)
     is_one = len(names) == 1
     hint = (
         f"{again} {'copies it' if is_one else 'copy them'} to fast storage, once for everyone."

@@ -1,5 +1,6 @@
 """The verbs for existing caches: evict, pin, unpin, extend, touch, keep. Rows only."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -75,11 +76,11 @@ class KeepingService:
             where += f" of cluster {cluster}" if cluster else ""
             listed = ", ".join(_named(each) for each in there)
             at = f" --cluster {cluster}" if cluster else ""
-            again = self._format_command(f"dataset cache {reference.spelled}{at}")
+            again = self._format_command(f"dataset cache {shlex.quote(reference.spelled)}{at}")
             hint = f"It is cached as {listed}." if listed else f"`{again}` caches it."
             raise NotFoundError(f"{reference.spelled} is not cached{where}.", hint)
         first, is_alone = found[0], len({each.cluster for each in found}) == 1
-        example = f"{first.reference} --class {first.storage_class}"
+        example = f"{shlex.quote(first.reference)} --class {first.storage_class}"
         example += "" if is_alone else f" --cluster {first.cluster}"
         what = "the version and the class" if is_alone else "the version, the class and the cluster"
         raise UsageError(
