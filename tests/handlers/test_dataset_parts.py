@@ -223,6 +223,26 @@ def test_commands_quote_folders_with_blanks(parts: Parts) -> None:
     assert f"Runs read it under /data: `/train submit NAME --data '{folder}:/data'`" in again
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ("--for team-b", "--for has"),
+        ("--ttl 3d --size 10Gi", "--size and --ttl have"),
+    ],
+)
+def test_options_without_effect_on_a_holder_are_refused(
+    parts: Parts, options: str, named: str
+) -> None:
+    parts.browser.asks("/dataset cache chest-xray@v1 --yes")
+    assert parts.browser.asks(f"/dataset cache chest-xray@v1/train/ {options}") == (
+        (
+            f"chest-xray@v1 on standard holds chest-xray@v1/train/ already, so {named} no effect.\n"
+            "Use these options with chest-xray@v1, or name another class with --class."
+        ),
+        "",
+    )
+
+
 def test_only_the_named_folders_are_evicted(parts: Parts) -> None:
     parts.caches("/dataset cache chest-xray@v1/train/")
     refused = parts.browser.asks("/dataset evict chest-xray@v1")[0]

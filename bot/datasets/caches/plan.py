@@ -214,6 +214,23 @@ def refuse_crowded(estimate: Estimate, usage: str) -> None:
     )
 
 
+def refuse_unused(request: CacheRequest, folders: str, held_by: Cache) -> None:
+    """UsageError for options of a cache that is not created, as another one holds the folders."""
+    options = {
+        "--size": request.size is not None,
+        "--for": bool(request.teams),
+        "--ttl": request.keep is not None,
+        "--boost": request.is_boosted,
+    }
+    given = [name for name, is_given in options.items() if is_given]
+    if given:
+        raise UsageError(
+            f"{held_by.reference} on {held_by.place} holds {folders} already, so"
+            f" {' and '.join(given)} {'has' if len(given) == 1 else 'have'} no effect.",
+            f"Use these options with {held_by.reference}, or name another class with --class.",
+        )
+
+
 def refuse_unfit(version: Version) -> None:
     """ConflictError if some objects of a version cannot be stored as files."""
     if not version.problems:

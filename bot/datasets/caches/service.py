@@ -31,6 +31,7 @@ from bot.datasets.caches.plan import (
     left,
     refuse_crowded,
     refuse_unfit,
+    refuse_unused,
     volume_bytes,
     without,
 )
@@ -162,9 +163,13 @@ class CacheService:
             )
         chosen = self._classes.chosen(request.storage_class, asked.cluster)
         refuse_unfit(asked.version)
-        part = subfolders.written(request.reference.folders)
-        self._import(session, asked.version, (chosen, asked.cluster), part)
-        return UncountedPart(asked.version, request.reference.folders, asked.held_by)
+        folders = request.reference.folders
+        if asked.held_by is not None:
+            named = subfolders.spelled(asked.version.reference, folders)
+            refuse_unused(request, named, asked.held_by)
+        where = chosen, asked.cluster
+        self._import(session, asked.version, where, subfolders.written(folders))
+        return UncountedPart(asked.version, folders, asked.held_by)
 
     def _cluster(self, caller: Caller, request: CacheRequest) -> str:
         """The cluster that a request is for: the named one, or else one that the team has."""
