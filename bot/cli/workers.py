@@ -59,6 +59,30 @@ def survey(**stores: Any) -> None:
 
 @main.command(
     epilog=examples(
+        "select --of s3://state/manifests/1/ --manifest s3://state/manifests/2/ --path train/ ..."
+    )
+)
+@_stores
+@click.option("--of", required=True, help="Manifest of the whole version, in the same store.")
+@click.option("--digest", required=True, help="The digest of the whole version: sha256:HEX.")
+@click.option("--path", "paths", multiple=True, help="Pattern of paths, such as train/*.jpg.")
+@click.option("--labels", default="", help="File of the version that has labels.")
+@click.option("--label", "where", multiple=True, help="COLUMN=VALUE,VALUE that its rows have.")
+@click.option("--copies", default="", help=f"{_COPIES} Read for what is gone from the source.")
+@click.option("--copies-store", default="", help=_COPIES_STORE)
+def select(**options: Any) -> None:
+    """Write the manifest of some files of a version; run by the bot in a Job.
+
+    Files must match one of the patterns, and have all labels. Safe to repeat. Progress goes to
+    standard output, one JSON object per line. Exits 65 when a retry cannot help, 75 when it may.
+    """
+    from bot.datasets.worker.select_command import run_select
+
+    run_select(options)
+
+
+@main.command(
+    epilog=examples(
         "fill --manifest s3://state/manifests/1/ --digest sha256:... --target /data ..."
     )
 )

@@ -21,7 +21,7 @@ from bot.datasets.worker.copying import Ways
 from bot.datasets.worker.cpus import workers
 from bot.datasets.worker.failures import WORTH_REPEATING, WorkError, wrong_input
 from bot.datasets.worker.fill import Order, Shard, fill, finish
-from bot.datasets.worker.options import CopyOptions, FillOptions, Stores
+from bot.datasets.worker.options import CopyOptions, FillOptions, ReadOptions, Stores
 from bot.datasets.worker.part_shelf import parted
 from bot.datasets.worker.presigned import receiving
 from bot.datasets.worker.progress import CopyProgress, reported, say, say_failure
@@ -50,13 +50,13 @@ def run_survey(options: Mapping[str, Any]) -> None:
     stores = Stores(**left)
 
     def work() -> None:
-        source, client = _source(stores)
+        source, client = source_of(stores)
         progress = CopyProgress("listing")
         with reported(progress):
             if copies.place:
                 index, copied = surveying.survey_and_copy(_to_copy(stores, copies), progress)
             else:
-                index, copied = survey(client, source, _shelf(stores), progress), {}
+                index, copied = survey(client, source, shelf_of(stores), progress), {}
         say(
             {
                 "event": "done",
@@ -76,14 +76,14 @@ def run_survey(options: Mapping[str, Any]) -> None:
 
 
 def _to_copy(stores: Stores, copies: CopyOptions) -> surveying.SurveyOrder:
-    source, client = _source(stores)
+    source, client = source_of(stores)
     where, place = _copies(copies)
     folder = connected(where, place.bucket, stores.patience_seconds)
     is_same = where == read_settings(stores.source_store, "--source-store")
     server = folder.server_copies(source, place.prefix) if is_same else None
     count = workers()
     return surveying.SurveyOrder(
-        client, source, _shelf(stores), CopyFolder(folder, place.prefix, server), count,
+        client, source, shelf_of(stores), CopyFolder(folder, place.prefix, server), count,
         stores.patience_seconds,
     )  # fmt: skip
 
@@ -128,17 +128,10 @@ def run_fill(options: Mapping[str, Any]) -> None:
 
     def work() -> None:
         stores, asked = _read(options)
-        source, client = _source(stores)
         order = _order(stores, asked)
-        engine = client.engine(asked.engine, source.prefix, asked.workers)
-        verifier = Verifier(client, source.prefix)
-        copies = _copied_objects(asked, stores.patience_seconds)
-        if copies is not None:
-            engine = EngineWithCopies(engine, copies)
-            verifier = VerifierWithCopies(client, source.prefix, copies)
-        ways = Ways(engine, verifier)
+        ways, copies = ways_of(stores, CopyOptions(asked.copies, asked.copies_store), asked)
         progress = CopyProgress("copying")
-        with reported(progress), parted(_shelf(stores), asked.only) as shelf:
+        with reported(progress), parted(shelf_of(stores), asked.only) as shelf:
             result = fill(replace(order, shelf=shelf), ways, progress)
         say(
             {
@@ -153,7 +146,7 @@ def run_fill(options: Mapping[str, Any]) -> None:
                 "verified_by": dict(ways.verifier.counts),
                 "verified_bytes": dict(ways.verifier.bytes),
                 "ready": result.is_ready,
-                "engine": engine.name,
+                "engine": ways.engine.name,
                 **({"files": result.growing} if result.growing else {}),
                 **({"from_copies": copies.used} if copies else {}),
             }
@@ -162,13 +155,22 @@ def run_fill(options: Mapping[str, Any]) -> None:
     to_the_end(work)
 
 
-def _copied_objects(asked: FillOptions, patience_seconds: float) -> CopiedObjects | None:
-    if not asked.copies:
-        return None
-    where, place = _copies(CopyOptions(asked.copies, asked.copies_store))
-    client = connected(where, place.bucket, patience_seconds)
-    engine = client.engine(asked.engine, place.prefix, asked.workers)
-    return CopiedObjects(CopyFolder(client, place.prefix), engine)
+def ways_of(
+    stores: Stores, asked: CopyOptions, reading: ReadOptions
+) -> tuple[Ways, CopiedObjects | None]:
+    """How objects of a source are read and verified, and the copies that are read instead."""
+    source, client = source_of(stores)
+    engine = client.engine(reading.engine, source.prefix, reading.workers)
+    if not asked.place:
+        return Ways(engine, Verifier(client, source.prefix)), None
+    where, place = _copies(asked)
+    folder = connected(where, place.bucket, stores.patience_seconds)
+    copies = CopiedObjects(
+        CopyFolder(folder, place.prefix),
+        folder.engine(reading.engine, place.prefix, reading.workers),
+    )
+    verifier = VerifierWithCopies(client, source.prefix, copies)
+    return Ways(EngineWithCopies(engine, copies), verifier), copies
 
 
 def _order(stores: Stores, asked: FillOptions) -> Order:
@@ -180,7 +182,7 @@ def _order(stores: Stores, asked: FillOptions) -> Order:
     volume = TargetFolder(asked.target, asked.digest, asked.ownership)
     patience = stores.patience_seconds
     return Order(
-        asked.digest, _shelf(stores), volume, share, asked.workers, patience, asked.keep_open
+        asked.digest, shelf_of(stores), volume, share, asked.workers, patience, asked.keep_open
     )
 
 
@@ -192,9 +194,9 @@ def run_verify(options: Mapping[str, Any]) -> None:
         root, digest = left.pop("target"), left.pop("digest")
         count = worker_count(left.pop("workers"))
         stores = Stores(**left)
-        source, client = _source(stores)
+        source, client = source_of(stores)
         verifier = Verifier(client, source.prefix)
-        order = reading.Order(digest, _shelf(stores), root, count, stores.patience_seconds)
+        order = reading.Order(digest, shelf_of(stores), root, count, stores.patience_seconds)
         progress = CopyProgress("verifying")
         with reported(progress):
             index = reading.verify(order, verifier, progress)
@@ -343,13 +345,15 @@ def _number(text: str, digits: int, option: str, example: str) -> int:
     return number
 
 
-def _source(stores: Stores) -> tuple[Address, StoreClient]:
+def source_of(stores: Stores) -> tuple[Address, StoreClient]:
+    """The source that the options name, and its store."""
     where = read_settings(stores.source_store, "--source-store")
     source = read_address(stores.source, where, "--source")
     return source, connected(where, source.bucket, stores.patience_seconds)
 
 
-def _shelf(stores: Stores) -> Shelf:
+def shelf_of(stores: Stores) -> Shelf:
+    """The place of the manifest that the options name."""
     where = read_settings(stores.manifest_store, "--manifest-store")
     place = read_address(stores.manifest, where, "--manifest")
     return Shelf(connected(where, place.bucket, stores.patience_seconds), place.prefix)

@@ -103,14 +103,20 @@ def _left_open(order: Order, index: Index) -> Result:
     )
 
 
-def wanted(shelf: Shelf | PartShelf, digest: str) -> Index:
-    """The index of a manifest; WorkError for another version, or keys unfit as files."""
+def recorded(shelf: Shelf | PartShelf, digest: str) -> Index:
+    """The index of a manifest; WorkError for another version."""
     index = read_index(shelf.get)
     if index.digest != digest:
         raise wrong_input(
             f"The manifest is that of {index.digest}, not of {digest}.",
             "Use the manifest that the version was recorded with.",
         )
+    return index
+
+
+def wanted(shelf: Shelf | PartShelf, digest: str) -> Index:
+    """The index of a manifest; WorkError for another version, or keys unfit as files."""
+    index = recorded(shelf, digest)
     problems = index.findings.problems
     if problems.count:
         first = problems.first[0]

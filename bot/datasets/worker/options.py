@@ -26,7 +26,15 @@ class CopyOptions:
 
 
 @dataclass(frozen=True)
-class FillOptions:
+class ReadOptions:
+    """How objects are read."""
+
+    workers: int = 1
+    engine: str = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FillOptions(ReadOptions):
     """The other options of fill."""
 
     digest: str
@@ -34,8 +42,6 @@ class FillOptions:
     shard: int
     shards: int
     ownership: Ownership
-    workers: int
-    engine: str
     keep_open: bool
     copies: str
     copies_store: str

@@ -40,14 +40,14 @@ class Shelf:
 def survey(client: StoreClient, source: Address, shelf: Shelf, progress: CopyProgress) -> Index:
     """Writes the manifest of the objects below `source`; WorkError if there are none."""
     versioned = client.keeps_versions()
-    found = _ListingTotals(progress, versioned=versioned)
+    found = ListingTotals(progress, versioned=versioned)
     try:
         entries = client.listed(source.prefix, versioned=bool(versioned))
         index = found.written(in_order(entries), shelf)
     except OutOfOrderError:
         # Only time is lost: parts are overwritten, and the index is written last.
         progress.files_done = progress.bytes_done = 0
-        found = _ListingTotals(progress, versioned=versioned)
+        found = ListingTotals(progress, versioned=versioned)
         entries = client.listed(source.prefix, versioned=bool(versioned))
         index = found.written(sorted_on_disk(entries), shelf)
     if not index.objects:
@@ -61,7 +61,7 @@ def survey(client: StoreClient, source: Address, shelf: Shelf, progress: CopyPro
     return index
 
 
-class _ListingTotals:
+class ListingTotals:
     """The result of one listing."""
 
     def __init__(self, progress: CopyProgress, *, versioned: bool | None) -> None:
