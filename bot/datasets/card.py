@@ -8,6 +8,8 @@ from sqlmodel import Session
 
 from bot.clock import Clock
 from bot.config import Datasets, Settings
+from bot.datasets import finding
+from bot.datasets import selection as selecting
 from bot.datasets.caches import finding as caching
 from bot.datasets.caches.card import described, last_use, where
 from bot.datasets.caches.tables import Cache, VersionUse
@@ -158,7 +160,7 @@ def _state(version: Version, phase: VersionPhase, now: datetime) -> str:
         case VersionPhase.ASKED | VersionPhase.STARTING:
             return "Starting"
         case VersionPhase.LISTING:
-            return f"{'Removing' if version.is_sweep else 'Listing'} for {lasting}"
+            return f"{_doing(version)} for {lasting}"
         case VersionPhase.COPYING:
             return f"Copying for {lasting}"
         case VersionPhase.READY:
@@ -167,6 +169,12 @@ def _state(version: Version, phase: VersionPhase, now: datetime) -> str:
             return phase.capitalize()
         case VersionPhase.FAILED:
             return "Not removed" if version.is_sweep else "Not recorded"
+
+
+def _doing(version: Version) -> str:
+    if version.is_sweep:
+        return "Removing"
+    return "Selecting" if version.selected_from else "Listing"
 
 
 def _progress(version: Version) -> Progress:
@@ -179,8 +187,9 @@ def _progress(version: Version) -> Progress:
 
 def _lines(version: Version, around: VersionContext) -> Iterator[Markup]:
     if around.same_as:
-        yield plain(f"No changes since {around.same_as}: the content is the same, so the name"
-                    f" {version.name} is still free.")  # fmt: skip
+        same = (f"{around.same_as} has these files already" if version.selected_from
+                else f"No changes since {around.same_as}: the content is the same")  # fmt: skip
+        yield plain(f"{same}, so the name {version.name} is still free.")
     for line in (version.reason, version.unblock, version.obstacle):
         if line:
             yield sentence(line)
@@ -198,9 +207,9 @@ def _keys(count: int) -> str:
     return f"{count:,} key{'' if count == 1 else 's'}"
 
 
-def _joined(keys: Sequence[str]) -> Iterator[Markup]:
+def _joined(keys: Sequence[str], between: str = ", ") -> Iterator[Markup]:
     for number, key in enumerate(keys):
-        yield join(", " if number else "", code(key))
+        yield join(between if number else "", code(key))
 
 
 def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[tuple[str, Markup]]:
@@ -209,6 +218,7 @@ def _facts(version: Version, around: VersionContext, now: datetime) -> Iterator[
         return
     yield "Source", code(version.source)
     yield "Store", code(version.store)
+    yield from _selected(version)
     yield from _requested(version, around)
     if version.phase == VersionPhase.LISTING and (rate := _rate(version, now)):
         yield "Rate", plain(rate)
@@ -232,6 +242,18 @@ def _requested(version: Version, around: VersionContext) -> Iterator[tuple[str, 
         yield "Cluster", plain(around.cluster)
     yield "Requested by", plain(around.person)
     yield "Requested", when(version.asked_at)
+
+
+def _selected(version: Version) -> Iterator[tuple[str, Markup]]:
+    """The version whose files it has, and which of them."""
+    selection = selecting.read(version.selection)
+    if selection is not None:
+        yield "Selected from", code(f"{version.dataset}@{selection.of}")
+    if selection is not None and selection.paths:
+        yield "Paths", join(*_joined(selection.paths, " or "))
+    if selection is not None and selection.where:
+        by = code(selection.labels)
+        yield "Labels", join(*_joined(selection.where, " and "), ", by ", by)
 
 
 def _sweep_facts(version: Version, around: VersionContext) -> Iterator[tuple[str, Markup]]:
@@ -277,6 +299,8 @@ def _about_survey(survey: Version | None) -> list[Markup]:
     if survey.is_live:
         seen = f": {objects(survey.objects_seen)} so far" if survey.objects_seen else ""
         return [plain(f"Recording {survey.name}{seen}.")]
+    if survey.phase == VersionPhase.UNCHANGED and survey.selected_from:
+        return []
     if survey.phase == VersionPhase.UNCHANGED and survey.ended_at is not None:
         return [join("No changes were found ", when(survey.ended_at), ".")]
     return [sentence(f"{survey.name} could not be recorded. {survey.reason}")]
@@ -285,9 +309,10 @@ def _about_survey(survey: Version | None) -> list[Markup]:
 def _about_refresh(shelf: Shelf) -> list[Markup]:
     """The result of the last check for new content; nothing while one is running."""
     seen = shelf.refresh
-    if seen is None or seen.ended_at is None or not shelf.versions:
+    newest = finding.newest(shelf.versions)
+    if seen is None or seen.ended_at is None or newest is None:
         return []
-    at, newest = when(seen.ended_at), shelf.versions[0]
+    at = when(seen.ended_at)
     if seen.phase == VersionPhase.FAILED:
         return [join("The source could not be checked ", at, ". ", sentence(seen.reason))]
     if seen.phase == VersionPhase.CHANGED:
@@ -300,7 +325,8 @@ def _about_refresh(shelf: Shelf) -> list[Markup]:
 
 
 def _version_row(version: Version, shelf: Shelf, now: datetime) -> tuple[str, ...]:
-    note = version.note
+    selection = selecting.read(version.selection)
+    note = version.note or (f"Selected from {selection.of}" if selection is not None else "")
     return (
         version.name,
         f"{version.objects or 0:,}",

@@ -1,9 +1,9 @@
 """Finds datasets and their versions by what people call them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func
+from sqlalchemy import case, func
 from sqlmodel import Session, col, select
 
 from bot.datasets import subfolders
@@ -74,7 +74,7 @@ def version(
 ) -> Version:
     """The version of that name, or the newest without a name; NotFoundError suggests another."""
     ready = versions(session, of.id)
-    found = next((each for each in ready if name in {None, each.name}), None)
+    found = newest(ready) if name is None else next((v for v in ready if v.name == name), None)
     if found is not None:
         return found
     if not ready:
@@ -101,6 +101,11 @@ def versions(session: Session, dataset_id: str) -> list[Version]:
             .order_by(col(Version.id).desc())
         )
     )
+
+
+def newest(ready: Iterable[Version]) -> Version | None:
+    """The newest of these versions that has all files of the source; the newest come first."""
+    return next((each for each in ready if not each.selected_from), None)
 
 
 def latest_survey(session: Session, dataset_id: str) -> Version | None:
@@ -186,7 +191,7 @@ def copied(session: Session, dataset_id: str) -> list[Version]:
 
 
 class Newest(NamedTuple):
-    """The newest recorded version of a dataset, and the number of recorded versions."""
+    """The newest version of a dataset, and the number of versions; selections do not count."""
 
     version: Version
     versions: int
@@ -195,8 +200,9 @@ class Newest(NamedTuple):
 def newest_of_each(session: Session, datasets: Sequence[Dataset]) -> dict[str, Newest]:
     """The newest recorded version of each of these datasets that has one, by dataset id."""
     ids = [each.id for each in datasets]
+    is_whole = case((col(Version.selected_from) == "", col(Version.id)))
     newest = (
-        select(func.max(col(Version.id)).label("id"), func.count().label("versions"))
+        select(func.max(is_whole).label("id"), func.count(is_whole).label("versions"))
         .where(col(Version.dataset_id).in_(ids), col(Version.phase) == VersionPhase.READY)
         .group_by(col(Version.dataset_id))
         .subquery()

@@ -11,6 +11,7 @@ from bot.cluster import labels
 from bot.cluster.types.containers import unexpanded, without_gpus
 from bot.cluster.types.objects import Condition, Job, find_condition
 from bot.config import Datasets, Store
+from bot.datasets import selection as selecting
 from bot.datasets.object_store import settings_of
 from bot.datasets.tables import CopyState, Version
 
@@ -43,6 +44,29 @@ def survey_job(
         *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
     ]
     if version.copy_state == CopyState.WANTED:
+        arguments += copies_of(version, stores)
+    return _job(version, worker_pod(datasets, used, arguments), installation)
+
+
+def select_job(
+    version: Version,
+    of: Version,
+    datasets: Datasets,
+    stores: Mapping[str, Store],
+    installation: str,
+) -> Manifest:
+    """The Job that writes the manifest of the selected files of version `of`."""
+    used = {name: stores[name] for name in (version.store, version.manifest_store)}
+    selection = selecting.read(version.selection)
+    arguments = [
+        *("select", "--source", version.source),
+        *("--source-store", told(version.store, used[version.store])),
+        *("--manifest", version.manifest),
+        *("--manifest-store", told(version.manifest_store, used[version.manifest_store])),
+        *("--of", of.manifest, "--digest", of.digest or ""),
+        *(selection.arguments if selection is not None else ()),
+    ]
+    if version.copies:
         arguments += copies_of(version, stores)
     return _job(version, worker_pod(datasets, used, arguments), installation)
 

@@ -1,6 +1,6 @@
 """The verbs of datasets: checks requests and writes rows; calls no outside service."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,9 +16,10 @@ from bot.datasets.clusters import at_work
 from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.removing import CopyRemover, refuse_swept
+from bot.datasets.selection import Selection
 from bot.datasets.tables import DATASET, VERSION, CopyState, Dataset, Version, VersionPhase
 from bot.datasets.versions.replies import copy_offered
-from bot.datasets.versions.surveys import copies_of, new_survey
+from bot.datasets.versions.surveys import copies_of, new_selection, new_survey
 from bot.datasets.wording import name_of
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UsageError
 from bot.people.access import Caller, Right
@@ -42,6 +43,16 @@ class NewDataset:
     description: str = ""
     readers: tuple[str, ...] = ()
     team: str | None = None
+
+
+@dataclass(frozen=True)
+class NewSelection:
+    """Which files of a version are recorded as a version of their own, under which name."""
+
+    selection: Selection
+    name: str
+    note: str = ""
+    cluster: str = ""
 
 
 class DatasetService:
@@ -103,25 +114,49 @@ class DatasetService:
         Without a name, the version gets the next free one of v1, v2 and so on.
         """
         datasets = at_work(session, self.set_up(), dataset.id, cluster)
-        self._refuse_others(caller, dataset, "record versions of it")
-        bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
-        ready = finding.versions(session, dataset.id)
-        free = _free_name(dataset, {each.name for each in ready}, name)
+        ready, free = self._free(session, caller, dataset, name)
         self._refuse_surveyed(session, dataset, now)
         row = new_survey(dataset, datasets, caller.person, caller.channel, now)
         row.name, row.note = free, note
-        row.parents = [each.id for each in ready[:1]]
+        newest = finding.newest(ready)
+        row.parents = [newest.id] if newest is not None else []
         if has_copy:
             row.copy_state, row.copies = CopyState.WANTED, copies_of(dataset, datasets)
             row.copy_price = self.copy_price()
-        session.add(row)
-        session.flush()
-        told = {"name": row.reference, "note": note, "copies": row.copies, "cluster": cluster}
-        facts = {key: value for key, value in told.items() if value}
-        record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
-        show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
-        wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
-        return row
+        told = {"note": note, "copies": row.copies, "cluster": cluster}
+        return _started(session, caller, row, told, now)
+
+    def select(
+        self,
+        session: Session,
+        caller: Caller,
+        dataset: Dataset,
+        asked: NewSelection,
+        now: datetime,
+    ) -> Version:
+        """Starts a Job that records the selected files of a version as a version."""
+        datasets = at_work(session, self.set_up(), dataset.id, asked.cluster)
+        _, free = self._free(session, caller, dataset, asked.name)
+        of = finding.version(session, dataset, asked.selection.of, self._format_command)
+        bounds.insist(bounds.of_version(session, self._settings(), of))
+        self._refuse_surveyed(session, dataset, now)
+        row = new_selection(of, datasets, asked.selection, caller, now)
+        row.name, row.note = free, asked.note
+        told = {
+            "note": asked.note,
+            "selection": asked.selection.spelled,
+            "cluster": asked.cluster,
+        }
+        return _started(session, caller, row, told, now)
+
+    def _free(
+        self, session: Session, caller: Caller, dataset: Dataset, name: str | None
+    ) -> tuple[list[Version], str]:
+        """The recorded versions, and the name of a new one; UserError if there can be none."""
+        self._refuse_others(caller, dataset, "record versions of it")
+        bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
+        ready = finding.versions(session, dataset.id)
+        return ready, _free_name(dataset, {each.name for each in ready}, name)
 
     def offer_copy(
         self, session: Session, caller: Caller, dataset: Dataset, command: str, cluster: str = ""
@@ -130,7 +165,7 @@ class DatasetService:
         datasets = at_work(session, self.set_up(), dataset.id, cluster)
         self._refuse_others(caller, dataset, "record versions of it")
         bounds.insist(bounds.of_dataset(session, self._settings(), dataset))
-        newest = next(iter(finding.versions(session, dataset.id)), None)
+        newest = finding.newest(finding.versions(session, dataset.id))
         place = copies_of(dataset, datasets)
         return copy_offered(dataset, newest, place, self.copy_price(), command)
 
@@ -296,6 +331,19 @@ class DatasetService:
                 f"{cached.reference} is cached on {cached.place}.",
                 f"Evict it first: `{self._format_command(f'dataset evict {cached.argument}')}`.",
             )
+
+
+def _started(
+    session: Session, caller: Caller, row: Version, told: Mapping[str, str], now: datetime
+) -> Version:
+    """Adds the row of a new version, its audit line and its card."""
+    session.add(row)
+    session.flush()
+    facts = {"name": row.reference} | {key: value for key, value in told.items() if value}
+    record(session, _actor(caller), "dataset.version", (VERSION, row.id), facts, at=now)
+    show_card(session, row.subject, caller.channel, now, live=True, owner=caller.person)
+    wake(session, VERSION, row.id, cluster_lane(row.cluster), now)
+    return row
 
 
 def _free_name(dataset: Dataset, taken: set[str], name: str | None) -> str:

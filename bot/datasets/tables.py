@@ -100,6 +100,9 @@ class Version(SQLModel, table=True):
     why it failed, `unblock` what to do, `keys` which objects are affected, and `obstacle` what
     keeps its pod from starting. It `is_cleared` once its Job is gone.
 
+    A version with a `selection` has files of another version of the dataset, `selected_from`. It is
+    never taken for the newest one.
+
     A version that `is_refresh` only checks whether the source has changed. It has no name and no
     card, and never becomes ready; with new content it ends as `changed`.
 
@@ -157,6 +160,10 @@ class Version(SQLModel, table=True):
     parents: list[str] = Field(default_factory=list, sa_type=JSON)
     made_by: list[str] = Field(
         default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
+    )
+    selected_from: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    selection: dict[str, Any] = Field(
+        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
     )
     asked_at: datetime = Field(sa_type=Moment)
 

@@ -1,7 +1,6 @@
 """/dataset: the catalogue of datasets and their versions."""
 
 import re
-from dataclasses import dataclass
 
 from typing_extensions import override
 
@@ -13,6 +12,7 @@ from bot.datasets.finding import Reference
 from bot.datasets.location import Location
 from bot.datasets.service import EVERYONE, NewDataset
 from bot.datasets.subfolders import outermost
+from bot.datasets.tables import Version
 from bot.datasets.versions.replies import all_removal_offered, removal_offered
 from bot.datasets.wording import readers
 from bot.errors import UsageError
@@ -21,6 +21,7 @@ from bot.slack.card import Reply
 from bot.slack.grammar.declarations import TEAM, Part
 from bot.slack.grammar.parameters import Pattern, ShortName, TeamName, Text, matched
 from bot.slack.markup import code, join, plain
+from handlers.dataset.version_arguments import LabelFile, LabelGlob, PathGlob, VersionArguments
 
 
 class DatasetName(ShortName):
@@ -119,18 +120,6 @@ class Readers:
 dataset = Part("dataset")
 
 
-@dataclass(frozen=True)
-class VersionArguments:
-    """The input of `/dataset version`; with `is_meant` copies are made without confirmation."""
-
-    of: str
-    name: str | None = None
-    note: str = ""
-    has_copy: bool = False
-    is_meant: bool = False
-    cluster: str | None = None
-
-
 @dataset.verb(
     "add",
     "Add a dataset to the catalogue",
@@ -201,7 +190,7 @@ def show(ctx: Context, reference: Reference) -> Reply:
 
 @dataset.verb(
     "version",
-    "Record the current content of a dataset as an immutable version",
+    "Record the content of a dataset, or selected files of a version, as an immutable version",
     right=Right.DATASET_VERSION,
     mutates=True,
     into=VersionArguments,
@@ -209,6 +198,8 @@ def show(ctx: Context, reference: Reference) -> Reply:
         "version chest-xray",
         'version chest-xray --name v3 --note "cleaned labels"',
         "version chest-xray --copy",
+        "version chest-xray --from v3 --path 'train/*.jpg' --name train-only",
+        "version chest-xray --from v3 --labels labels.csv --label split=train --name train-split",
     ),
     team="Team that owns it (default: the channel's)",
     cluster="Cluster whose Job lists it (default: that of the newest version)",
@@ -218,10 +209,18 @@ def show(ctx: Context, reference: Reference) -> Reply:
 @dataset.option("--note", default="", help="What is new in this version")
 @dataset.option("--copy", "has_copy", flag=True, help="Copy its objects, so that it survives")
 @dataset.option("--yes", "is_meant", flag=True, help="Copy without confirmation")
+@dataset.option("--from", "from_version", VersionName(), help="Version to select files of")
+@dataset.option("--path", "paths", PathGlob(), multiple=True, help="Path to select")
+@dataset.option("--labels", "label_file", LabelFile(), help="File of that version that has labels")
+@dataset.option("--label", "with_labels", LabelGlob(), multiple=True, help="Label to select")
 def version(ctx: Context, asked: VersionArguments) -> Reply:
     """Starts a survey; the card in the channel shows its progress."""
     catalogue, cluster = ctx.datasets.catalogue, asked.cluster or ""
     found = catalogue.find(ctx.session, ctx.team(asked.cluster)[0], asked.of)
+    selection = asked.selection(ctx.format_command)
+    if selection is not None:
+        row = catalogue.select(ctx.session, ctx.caller, found, selection, ctx.now)
+        return _recording(row, "The manifest is read, not the objects.")
     if asked.has_copy and not asked.is_meant:
         return catalogue.offer_copy(ctx.session, ctx.caller, found, ctx.again("--yes"), cluster)
     row = catalogue.version(
@@ -229,9 +228,13 @@ def version(ctx: Context, asked: VersionArguments) -> Reply:
         has_copy=asked.has_copy, cluster=cluster,
     )  # fmt: skip
     how = "listed, then copied" if asked.has_copy else "listed, not read"
+    return _recording(row, f"Its objects are {how}.")
+
+
+def _recording(row: Version, how: str) -> Reply:
     return Reply(
         (
-            join("Recording ", code(row.reference), f". Its objects are {how}."),
+            join("Recording ", code(row.reference), f". {how}"),
             plain("Its card in this channel shows the progress."),
         )
     )

@@ -12,7 +12,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS
 from bot.config import Datasets, Settings, Store
 from bot.datasets import bounds, finding
-from bot.datasets.job import Manifest, survey_job, sweep_job
+from bot.datasets.job import Manifest, select_job, survey_job, sweep_job
 from bot.datasets.tables import VERSION, Version, VersionPhase
 from bot.datasets.versions.decide import Decision, SurveyObserved, decide
 from bot.datasets.versions.observe import observe
@@ -95,7 +95,11 @@ class VersionController(Reconciler[Version, SurveyObserved, Decision]):
         why = self._context.database.read(lambda s: bounds.of_version(s, settings, version))
         if why is not None:
             return Fail(why.message, why.hint)
-        manifest = survey_job(version, datasets, stores, cluster.installation)
+        of = self._context.database.read(lambda s: s.get(Version, version.selected_from))
+        if of is not None:
+            manifest = select_job(version, of, datasets, stores, cluster.installation)
+        else:
+            manifest = survey_job(version, datasets, stores, cluster.installation)
         return _created(cluster, manifest, version)
 
 

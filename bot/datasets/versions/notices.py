@@ -23,8 +23,7 @@ def ended(session: Session, version: Version, format_command: FormatCommand, now
             said = _ready(session, version, format_command)
         case VersionPhase.UNCHANGED:
             same = session.get_one(Version, version.same_as)
-            line = f"has not changed since {same.name}, so there is no version {version.name}."
-            said = [plain(f"{version.dataset} {line}"), *_copy(same, version)]
+            said = [plain(_unchanged(version, same)), *_copy(same, version)]
         case VersionPhase.REMOVED:
             said = [plain(copies.removed(version))]
         case _:
@@ -44,7 +43,7 @@ def changed(session: Session, found: Version, format_command: FormatCommand, now
         col(Version.digest) == found.digest,
         col(Version.id) != found.id,
     )
-    newest = next(iter(finding.versions(session, found.dataset_id)), None)
+    newest = finding.newest(finding.versions(session, found.dataset_id))
     if newest is None or session.exec(earlier).first() is not None:
         return
     lines = (
@@ -57,6 +56,13 @@ def changed(session: Session, found: Version, format_command: FormatCommand, now
     button = Button(RECORD, "Record a new version", found.dataset_id)
     note = ThreadMessage("changed", lines, in_thread=False, buttons=(button,))
     post_once(session, found.subject, found.channel, note, now)
+
+
+def _unchanged(version: Version, same: Version) -> str:
+    if version.selected_from:
+        return f"{same.reference} has these files already, so there is no version {version.name}."
+    line = f"has not changed since {same.name}, so there is no version {version.name}."
+    return f"{version.dataset} {line}"
 
 
 def _amount(version: Version) -> str:

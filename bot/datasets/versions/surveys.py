@@ -2,11 +2,15 @@
 
 from datetime import datetime
 
+import msgspec
+
 from bot.config import Datasets
 from bot.database.columns import new_id
 from bot.datasets.job import job_name
 from bot.datasets.location import Location
-from bot.datasets.tables import Dataset, Version
+from bot.datasets.selection import Selection
+from bot.datasets.tables import CopyState, Dataset, Version
+from bot.people.access import Caller
 
 
 def new_survey(
@@ -30,6 +34,42 @@ def new_survey(
         source=dataset.source,
         manifest_store=datasets.state_store,
         manifest=Location.of(datasets.state).below("manifests", row_id).url,
+        asked_at=now,
+        since=now,
+    )
+
+
+def new_selection(
+    version: Version, datasets: Datasets, selection: Selection, caller: Caller, now: datetime
+) -> Version:
+    """A new version without a name that will have files of another one.
+
+    Its manifest is beside that of the other one. If that has copies, they are its own too.
+    """
+    row_id = new_id()
+    manifests = Location.of(version.manifest).url.rstrip("/").rpartition("/")[0]
+    is_copied = version.copy_state == CopyState.MADE
+    return Version(
+        id=row_id,
+        workspace_id=version.workspace_id,
+        dataset_id=version.dataset_id,
+        dataset=version.dataset,
+        name="",
+        team=version.team,
+        person=caller.person,
+        channel=caller.channel,
+        cluster=datasets.cluster,
+        namespace=datasets.namespace,
+        job_name=job_name(version.dataset, row_id),
+        store=version.store,
+        source=version.source,
+        manifest_store=version.manifest_store,
+        manifest=Location.of(manifests).below(row_id).url,
+        parents=[version.id],
+        selected_from=version.id,
+        selection=msgspec.to_builtins(selection),
+        copies=version.copies if is_copied else "",
+        copy_price=version.copy_price if is_copied else None,
         asked_at=now,
         since=now,
     )

@@ -57,10 +57,10 @@ def refuse_part(storage_class: str) -> None:
 def planned(session: Session, version: Version, storage_class: str, linked: FsxFolder) -> Import:
     """The row of an import, without its cache's id; nothing is written.
 
-    Raises:
-        ConflictError: the version is outside the repository linked to the file system, or the
-            import would change the folder of another cache.
+    ConflictError if the version has selected files only, if it is outside the repository linked to
+    the file system, or if the import would change the folder of another cache.
     """
+    _refuse_selection(version, storage_class)
     place = place_of(version.source, linked)
     if place is None:
         raise ConflictError(
@@ -94,6 +94,15 @@ def planned(session: Session, version: Version, storage_class: str, linked: FsxF
         objects=place.objects,
         folder=place.folder,
     )
+
+
+def _refuse_selection(version: Version, storage_class: str) -> None:
+    if version.selected_from:
+        raise ConflictError(
+            f"{storage_class} is a file system that shows the objects of a bucket, so it cannot"
+            f" have the files of {version.reference} alone.",
+            "Use another class with --class.",
+        )
 
 
 def place_of(source: str, linked: FsxFolder) -> RepositoryPath | None:

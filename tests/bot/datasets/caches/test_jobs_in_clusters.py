@@ -13,6 +13,8 @@ from bot.datasets.finding import Reference
 from bot.datasets.pushes.card import PushRenderer
 from bot.datasets.pushes.plan import PushRequest
 from bot.datasets.pushes.service import PushService
+from bot.datasets.selection import Selection
+from bot.datasets.service import NewSelection
 from bot.datasets.tables import Push, Version, VersionPhase
 from bot.errors import UserError
 from bot.slack.card import Reply
@@ -22,6 +24,7 @@ from tests.bot.datasets.caches.clusters import TwoCaching, policy
 from tests.bot.datasets.caches.filling import settings
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
 from tests.bot.datasets.rig import DONE, IMAGE, OTHER_DIGEST
+from tests.bot.datasets.test_selections import select as select_files
 from tests.bot.ground import TEAM_A
 
 EAST = [("east", "datasets-east")]
@@ -61,6 +64,22 @@ def test_survey_runs_in_the_named_cluster(two: TwoCaching) -> None:
     assert fact(two.card(version_id), "Cluster") == "east"
     facts = two.do(lambda session: session.exec(select(AuditLine.facts)).all())[-1]
     assert facts == {"name": "chest-xray@v4", "cluster": "east"}
+
+
+def test_selection_runs_in_the_named_cluster(two: TwoCaching) -> None:
+    selection = Selection("v3", ("train/",))
+    version_id = select_files(two, NewSelection(selection, "train", cluster="east"))
+    two.pass_time(seconds=10)
+    assert two.places("jobs") == EAST
+    two.pass_time(minutes=2)
+    row = two.get(version_id)
+    assert (row.cluster, row.namespace) == ("east", "datasets-east")
+    facts = two.do(lambda session: session.exec(select(AuditLine.facts)).all())[-1]
+    assert facts == {
+        "name": "chest-xray@train",
+        "selection": "--from v3 --path train/",
+        "cluster": "east",
+    }
 
 
 def test_survey_runs_where_the_newest_version_was_recorded(two: TwoCaching) -> None:

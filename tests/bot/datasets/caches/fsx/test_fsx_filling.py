@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from sqlmodel import Session
 
 from bot.datasets.caches.answers import CacheOffer
 from bot.datasets.caches.replies import offered
@@ -129,6 +130,25 @@ def test_other_buckets_are_refused_at_once(importing: Importing) -> None:
     assert (caught.value.message, caught.value.hint) == (
         "other@v3 is in s3://elsewhere/other/, but lustre shows only s3://lake/.",
         "Cache it on another class with --class.",
+    )
+
+
+def test_selected_files_are_not_imported(importing: Importing) -> None:
+    def select(session: Session) -> None:
+        dataset = add_dataset(session, "other", source="s3://lake/other/")
+        version = add_version(session, dataset, "masses")
+        version.selected_from = "1"
+        session.add(version)
+
+    importing.do(select)
+    with pytest.raises(ConflictError) as caught:
+        ask(importing, reference=Reference("other", "masses"))
+    assert (caught.value.message, caught.value.hint) == (
+        (
+            "lustre is a file system that shows the objects of a bucket, so it cannot have the"
+            " files of other@masses alone."
+        ),
+        "Use another class with --class.",
     )
 
 
