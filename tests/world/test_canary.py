@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def traces(world: World, out: Path) -> list[str]:
     said += [repr(vars(slack.views)), repr([vars(each) for each in slack.files.values()])]
     places = {f"Slack {number}": text for number, text in enumerate(said)}
     places["log"] = (out / LOG).read_text("utf-8")
-    with sqlite3.connect(out / DATABASE) as database:
+    with closing(sqlite3.connect(out / DATABASE)) as database:
         names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         for (name,) in names:
             rows = database.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608 - names of our own

@@ -7,6 +7,7 @@ import pickle
 import sqlite3
 import tarfile
 import zipfile
+from contextlib import closing
 from random import Random
 
 import pytest
@@ -42,7 +43,7 @@ def _tar() -> bytes:
 
 
 def _sqlite() -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("create table a (b)")
         return connection.serialize()
 
