@@ -230,6 +230,29 @@ def restore(path: Path, file: Path | None) -> None:
     click.echo("The database is ready. Start the server.")
 
 
+@main.command(epilog=examples("adopt", "adopt --yes", "adopt --installation ID --yes"))
+@_CONFIG
+@click.option("--installation", metavar="ID", help="Whose objects; needed if there are several.")
+@click.option("--yes", "is_meant", is_flag=True, help="Write; without it, only shows what would.")
+def adopt(path: Path, installation: str | None, *, is_meant: bool) -> None:
+    """Give a new database back what lives in the clusters after the old one was lost.
+
+    Stop the server and run `quartermaster migrate` first. The database continues the installation
+    that created the objects: its quota overrides end as they should, and its runs get a row and a
+    card again. Nothing is changed in the clusters, and a second run adopts nothing twice.
+    """
+    from bot.adopting.adopting import adopt_all
+
+    report = adopt_all(path, installation, is_trial=not is_meant)
+    for line in report.lines():
+        click.echo(line)
+    if is_meant:
+        click.echo("The database is ready. Start the server.")
+    else:
+        click.echo("Nothing was written. Make sure that no other bot is of this installation, then")
+        click.echo("run it again with --yes.")
+
+
 @main.command(
     epilog=examples(
         "manifest > manifest.json", "manifest --url https://bot.example.com/slack/events"

@@ -19,6 +19,7 @@ PVC_COPY = PREFIX + "pvc-copy"
 TEAM = PREFIX + "team"
 MANIFEST = PREFIX + "manifest"
 PERSON = PREFIX + "person"
+RECORD = PREFIX + "record"
 ROLE = PREFIX + "role"
 ATTEMPTS = PREFIX + "attempts"
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bot.cluster import labels
 from bot.cluster.api.answers import MISSING
 from bot.cluster.cluster import Cluster
 from bot.cluster.types.objects import ClusterObject
@@ -9,6 +10,7 @@ from bot.errors import ClusterError, UserError
 from bot.quotas import Engine
 from bot.quotas.engines.manifests import templates
 from bot.reconcile.decisions import Create
+from bot.training.adoption.record import recorded
 from bot.training.kinds import kind_of_run
 from bot.training.kinds.kind import Dependent, Manifest, RootType
 from bot.training.kinds.pods.template import owner_labels
@@ -84,6 +86,7 @@ def _create(
     manifest = engine.runs.apply_queueing(
         kind.manifest(run, cluster.installation), queueing_of(run)
     )
+    manifest["metadata"]["annotations"][labels.RECORD] = recorded(run)
     try:
         unmanaged = _unmanaged(engine, root, manifest, run.namespace)
         if unmanaged:

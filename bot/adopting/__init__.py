@@ -1,0 +1,1 @@
+"""`quartermaster adopt`: gives a new database back what lives of an earlier installation."""

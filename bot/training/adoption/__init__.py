@@ -1,0 +1,1 @@
+"""Runs that live in a cluster although the database that knew them was lost."""

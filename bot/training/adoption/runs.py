@@ -1,0 +1,195 @@
+"""Writes rows for the runs that live in a cluster: from labels, and from the root's record."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.audit import Actor, record
+from bot.cluster import labels
+from bot.config import Settings
+from bot.reconcile.due import wake
+from bot.reconcile.wakeups import cluster_lane
+from bot.slack.markup import plain
+from bot.slack.messages import ThreadMessage, post_once, show_card
+from bot.training.adoption.record import RunRecord, record_of
+from bot.training.kinds import is_known, kind_of_run
+from bot.training.kinds.kind import RootType
+from bot.training.kinds.status import Root
+from bot.training.spec import Entrance, RunSpec
+from bot.training.tables import KIND, Run, RunPhase
+
+_USER = re.compile(r"[UW][A-Z0-9]+")
+_UNREADABLE = (
+    "It has no annotation {key} that this version can read: an earlier release created it. It goes"
+    " on as a workload that was started outside Quartermaster: `/train list` shows it."
+)
+
+
+@dataclass(frozen=True)
+class FoundRoot:
+    """An object that says to be the root of a run of ours."""
+
+    cluster: str
+    type: RootType
+    root: Root
+
+    @property
+    def named(self) -> str:
+        """The object, for people: `Job team-a/lane-124a67dc90 on default`."""
+        at = self.root.object
+        return f"{self.type.kind} {at.namespace}/{at.name} on {self.cluster}"
+
+
+@dataclass(frozen=True)
+class Adoptable:
+    """A run whose row can be written."""
+
+    run: Run
+    found: FoundRoot
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run whose row is there already."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why no row is written for an object, and what to do."""
+
+    why: str
+
+
+Verdict = Adoptable | Known | Refused
+
+
+def examine(session: Session, settings: Settings, found: FoundRoot, now: datetime) -> Verdict:
+    """Whether a row can be written for this object; nothing is written."""
+    marks = found.root.object.labels
+    run_id, team = marks.get(labels.RUN, ""), marks.get(labels.TEAM, "")
+    if session.get(Run, run_id) is not None:
+        return Known()
+    if why := _unfit(settings, found, team):
+        return Refused(why)
+    said = record_of(found.root.object)
+    run = None if said is None else _row(settings, found, said, now)
+    if said is None or run is None:
+        return Refused(_UNREADABLE.format(key=labels.RECORD))
+    taken = session.scalars(
+        select(Run).where(
+            col(Run.team) == team,
+            col(Run.name) == said.name,
+            col(Run.ended_at).is_(None) | (col(Run.number) == said.number),
+        )
+    ).first()
+    if taken is not None:
+        return Refused(
+            f"{team} has another run {taken.reference}. It goes on. Delete it with kubectl if it"
+            " is not needed."
+        )
+    return Adoptable(run, found)
+
+
+def adopt(session: Session, adoptable: Adoptable, now: datetime) -> None:
+    """Writes the row, its card and its audit line, and has its controller look at it."""
+    run = adoptable.run
+    session.add(run)
+    session.flush()
+    facts = {"name": run.reference, "object": adoptable.found.named}
+    record(session, Actor(run.workspace_id, team=run.team), "run.adopt", (KIND, run.id), facts,
+           at=now)  # fmt: skip
+    show_card(session, run.subject, run.channel, now, live=True, owner=run.person)
+    lines = [plain(f"{run.reference} goes on under a new database. {_lost(run)}".rstrip())]
+    post_once(session, run.subject, run.channel, ThreadMessage("adopted", lines), now)
+    wake(session, KIND, run.id, cluster_lane(run.cluster), now)
+
+
+def _unfit(settings: Settings, found: FoundRoot, team_name: str) -> str:
+    """Why an object cannot be that of a run of ours; empty if it can."""
+    object_, team = found.root.object, settings.teams.get(team_name)
+    if found.root.is_leaving:
+        return "It is being deleted."
+    if found.root.status.is_over:
+        return "It has ended, and gets no message. Its log is in the cluster until it is deleted."
+    if team is None:
+        return (
+            f"quartermaster.yaml has no team {team_name or 'of that name'}. Add the team, and run"
+            " this command again."
+        )
+    if found.cluster not in team.reach or team.namespace != object_.namespace:
+        return f"Runs of {team_name} are not in namespace {object_.namespace} of {found.cluster}."
+    if not team.channels:
+        return f"{team_name} has no channel for its card. Add one, and run this command again."
+    if not _USER.fullmatch(object_.labels.get(labels.PERSON, "")):
+        return f"Its label {labels.PERSON} names no Slack user."
+    return ""
+
+
+def _row(settings: Settings, found: FoundRoot, said: RunRecord, now: datetime) -> Run | None:
+    """The row; None if this version does not know such a run, or the record is of another."""
+    object_ = found.root.object
+    marks, team = object_.labels, settings.teams[object_.labels[labels.TEAM]]
+    spec = _spec(settings, found, said.spec)
+    if spec is None:
+        return None
+    status = found.root.status
+    is_waiting = status.is_suspended
+    began = status.started_at or object_.metadata.creation_timestamp or now
+    run = Run(
+        id=marks[labels.RUN],
+        workspace_id=settings.workspace,
+        team=marks[labels.TEAM],
+        name=said.name,
+        number=said.number,
+        person=marks[labels.PERSON],
+        channel=said.channel if said.channel in team.channels else team.channels[0],
+        cluster=found.cluster,
+        namespace=object_.namespace,
+        queue=said.queue,
+        job_name=object_.name,
+        job_uid=object_.uid,
+        spec=spec,
+        asked_at=said.asked_at,
+        phase=RunPhase.PENDING if is_waiting else RunPhase.CREATING,
+        since=said.asked_at if is_waiting else began,
+        made_at=object_.metadata.creation_timestamp or now,
+        admissions=0 if is_waiting else 1,
+        admitted_at=None if is_waiting else began,
+        seconds_left=None if is_waiting else spec.get("longest_seconds"),
+    )
+    is_same = is_known(run) and kind_of_run(run).root is found.type
+    is_named = object_.metadata.annotations.get(labels.RUN_NAME) == run.reference
+    return run if is_same and is_named else None
+
+
+def _spec(settings: Settings, found: FoundRoot, said: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The spec of the record, without what is lost, or is not the cluster's own.
+
+    People who may create objects in the namespace may have written the record.
+    """
+    try:
+        spec = msgspec.convert(said, RunSpec)
+    except msgspec.ValidationError:
+        return None
+    way = settings.clusters[found.cluster].ingress
+    usual = way and Entrance(
+        host=way.host, class_name=way.class_name, tls=way.tls, tls_secret=way.tls_secret
+    )
+    kept = dict(said) | {"cell": None}
+    return kept if spec.entrance in {None, usual} else kept | {"entrance": None}
+
+
+def _lost(run: Run) -> str:
+    """What the record does not say, as sentences."""
+    if run.spec.get("session_seconds") is None:
+        return "Buttons of its older card no longer work."
+    return (
+        "Buttons of its older card no longer work. How far it was extended is not known, so it"
+        " lasts as long as it may."
+    )

@@ -1,0 +1,53 @@
+"""Training whose database is lost, and what `adopt` says and writes."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import select
+
+from bot.adopting.adopting import adopt_from
+from bot.database.database import Database
+from bot.training.tables import Run
+from tests.bot.ground import INSTALLATION
+from tests.bot.training.rig import Rig
+from tests.databases import create_tables
+
+LOST_FOR_GOOD = (
+    "Lost for good: who asked for and approved changes, the audit log, runs that had no object yet"
+    " or have ended, and settings that were made in Slack."
+)
+
+
+def lose_database(rig: Rig, folder: Path) -> None:
+    """The server stops, and starts later on a database that was migrated and never used."""
+    url = f"sqlite:///{folder}/anew.db"
+    create_tables(url)
+    rig.database.close()
+    rig.database = Database(url)
+    rig.see_anew()
+    rig._introduce()
+
+
+def adopt(rig: Rig, wanted: str | None = None, *, is_trial: bool = False) -> list[str]:
+    """What the command prints."""
+    report = adopt_from(
+        rig.database, rig.policy, rig.clusters, wanted, now=rig.clock.now(), is_trial=is_trial
+    )
+    first, *others, last = report.lines()
+    assert (first, last) == (f"Installation {INSTALLATION}", LOST_FOR_GOOD)
+    return others
+
+
+def rows(rig: Rig) -> list[Run]:
+    return rig.do(lambda session: list(session.scalars(select(Run))))
+
+
+def relabel(rig: Rig, plural: str, name: str, **metadata: Any) -> None:
+    """Somebody changes the metadata of an object in team-a."""
+    rig.world.patch(plural, name, {"metadata": metadata}, "team-a")
+
+
+def job_name(rig: Rig) -> str:
+    """The only Job of team-a."""
+    (job,) = rig.world.list("jobs", "team-a")
+    return str(job["metadata"]["name"])

@@ -1,0 +1,124 @@
+"""Runs that live on while their database is lost, and what becomes of them in a new one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.training.tables import RunPhase
+from playground.cluster.control.training import Training
+from tests.bot.adopting.rig import adopt, lose_database, rows
+from tests.bot.ground import ALICE
+from tests.bot.training.cards import card
+from tests.bot.training.rig import Rig
+from tests.bot.training.runs.test_elastic_forms import manage_pytorch_jobs
+
+
+def test_an_adopted_run_ends_as_any_other(rig: Rig, tmp_path: Path) -> None:
+    run_id = rig.submit()
+    rig.pass_time(seconds=70)
+    before = rig.get(run_id)
+    lose_database(rig, tmp_path)
+    shown = adopt(rig, is_trial=True)
+    assert shown == ["Runs to adopt:", f"  lane of team-a: Job team-a/{before.job_name} on default"]
+    assert rows(rig) == []
+    assert adopt(rig) == ["Adopted runs:", *shown[1:]]
+    begun = len(rig.effects())
+    rig.pass_time(seconds=10)
+    assert card(rig, run_id).splitlines()[0] == "▶️ lane · Running for 1m 17s"
+    rig.pass_time(minutes=5)
+    assert card(rig, run_id).splitlines()[0] == "✅ lane · Succeeded in 3m 4s"
+    assert rig.notes(run_id) == {
+        "adopted": ("lane goes on under a new database. Buttons of its older card no longer work."),
+        "ended": (
+            f"<@{ALICE}> lane succeeded after 3m 4s. images/sec 820.5 · loss 0.504"
+            " · accuracy 0.832 · total images/sec 812.4.\n"
+            "More of the log: `/train logs lane`"
+        ),
+    }
+    assert rig.effects()[begun:] == []
+    after = rig.get(run_id)
+    same = ("id", "name", "number", "person", "channel", "queue", "spec", "asked_at", "job_uid")
+    assert {key: getattr(after, key) for key in same} == {
+        key: getattr(before, key) | {"cell": None} if key == "spec" else getattr(before, key)
+        for key in same
+    }
+
+
+def test_a_second_adoption_finds_nothing_new(rig: Rig, tmp_path: Path) -> None:
+    rig.submit()
+    rig.submit("edge")
+    rig.pass_time(seconds=30)
+    lose_database(rig, tmp_path)
+    assert len(adopt(rig)) == 3
+    assert adopt(rig) == ["Known already: 2 runs."]
+    rig.pass_time(seconds=30)
+    assert adopt(rig) == ["Known already: 2 runs."]
+    assert {each.phase for each in rows(rig)} == {RunPhase.RUNNING}
+
+
+def test_a_waiting_run_is_admitted_after_adoption(rig: Rig, tmp_path: Path) -> None:
+    rig.world.behaviours["first"] = Training(seconds_per_epoch=300)
+    first, second = rig.submit("first", gpus=12), rig.submit("second", gpus=12)
+    rig.pass_time(seconds=30)
+    lose_database(rig, tmp_path)
+    adopt(rig)
+    rig.pass_time(seconds=30)
+    assert rig.get(second).phase == RunPhase.PENDING
+    assert card(rig, second).startswith("⏳ second · Pending\nWaiting since 2026-11-21 12:00 UTC.")
+    rig.stop(first)
+    rig.pass_time(minutes=2)
+    assert rig.get(first).phase == RunPhase.STOPPED
+    assert rig.notes(second)["admitted-1"].startswith("Admitted after 1m")
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "nodes", "operator"),
+    [
+        ("job", "", None, ""),
+        ("interactive", "", None, ""),
+        ("sync", "", 2, ""),
+        ("mpi", "", 2, "mpi-operator"),
+        ("elastic", "", 2, ""),
+        ("elastic", "pytorchjob", 2, "training-operator"),
+        ("elastic", "trainjob", 2, "trainer"),
+        ("nccl", "", 2, ""),
+        ("nccl", "all-pairs", 3, ""),
+        ("rayjob", "", 2, "kuberay"),
+    ],
+)
+def test_runs_of_every_kind_are_adopted(
+    rig: Rig, tmp_path: Path, kind: str, form: str, nodes: int | None, operator: str
+) -> None:
+    if operator:
+        rig.world.install(operator)
+        manage_pytorch_jobs(rig)
+        rig.look()
+    more: dict[str, Any] = {"nodes": nodes} if nodes else {}
+    command = ("python", "train.py", "--epochs", "30") if kind != "nccl" else ()
+    run_id = rig.submit(kind=kind, form=form, gpus=1, command=command, **more)
+    goes_on_after_adoption(rig, run_id, tmp_path)
+
+
+def test_runs_with_a_deployment_are_adopted(plain: Rig, tmp_path: Path) -> None:
+    command = ("python", "train.py", "--epochs", "30")
+    run_id = plain.submit(
+        kind="sync", form="deployment", nodes=2, gpus=6, host_network=True, command=command
+    )
+    goes_on_after_adoption(plain, run_id, tmp_path)
+
+
+def goes_on_after_adoption(rig: Rig, run_id: str, folder: Path) -> None:
+    """It is as it was, nothing is created or deleted for it, and people can stop it."""
+    rig.pass_time(seconds=10)
+    before, begun = rig.get(run_id), len(rig.effects())
+    assert before.phase == RunPhase.RUNNING
+    lose_database(rig, folder)
+    assert len(adopt(rig)) == 2
+    rig.pass_time(seconds=3)
+    after = rig.get(run_id)
+    assert (after.phase, after.reason, after.nodes) == (before.phase, before.reason, before.nodes)
+    assert rig.effects()[begun:] == []
+    rig.stop(run_id)
+    rig.pass_time(minutes=2)
+    assert rig.get(run_id).phase == RunPhase.STOPPED
