@@ -24,6 +24,7 @@ async def loses_its_database(world: World) -> None:
 def nominal(world: World) -> str:
     """The nominal quota of team-a in GPUs."""
     queue = world.cluster.get("clusterqueues", "team-a")
+    assert queue is not None
     rows = queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     (gpu,) = (each for each in rows if each["name"] == "nvidia.com/gpu")
     return str(gpu["nominalQuota"])

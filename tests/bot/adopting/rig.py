@@ -47,6 +47,13 @@ def relabel(rig: Rig, plural: str, name: str, **metadata: Any) -> None:
     rig.world.patch(plural, name, {"metadata": metadata}, "team-a")
 
 
+def found(rig: Rig, plural: str, name: str, namespace: str | None = None) -> dict[str, Any]:
+    """An object that the cluster has."""
+    object_ = rig.world.get(plural, name, *filter(None, [namespace]))
+    assert object_ is not None
+    return object_
+
+
 def job_name(rig: Rig) -> str:
     """The only Job of team-a."""
     (job,) = rig.world.list("jobs", "team-a")

@@ -9,7 +9,7 @@ from bot.database.schema import installation
 from bot.quotas.managed.controller import QuotaController
 from bot.quotas.watching import recover
 from bot.reconcile.loop import Loop
-from tests.bot.adopting.rig import adopt, lose_database
+from tests.bot.adopting.rig import adopt, found, lose_database
 from tests.bot.ground import INSTALLATION
 from tests.bot.training.rig import Rig
 
@@ -26,7 +26,7 @@ def raised(rig: Rig, until: datetime, installation: str = INSTALLATION) -> None:
 
 
 def nominal(rig: Rig) -> str:
-    queue = rig.world.get("clusterqueues", "team-a")
+    queue = found(rig, "clusterqueues", "team-a")
     (gpu,) = (
         each
         for each in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
@@ -58,7 +58,7 @@ def test_a_quota_past_its_end_is_restored(rig: Rig, tmp_path: Path) -> None:
     assert nominal(rig) == "4"
     assert rig.effects() == [PATCH]
     assert "quartermaster.dev/override" not in (
-        rig.world.get("clusterqueues", "team-a")["metadata"].get("annotations") or {}
+        found(rig, "clusterqueues", "team-a")["metadata"].get("annotations") or {}
     )
 
 

@@ -18,7 +18,7 @@ from bot.database.schema import Installation
 from bot.errors import ClusterError, ConfigurationError, ConflictError, NotFoundError
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
-from tests.bot.adopting.rig import adopt, job_name, lose_database, relabel, rows
+from tests.bot.adopting.rig import adopt, found, job_name, lose_database, relabel, rows
 from tests.bot.cluster.api.api_server import write_kubeconfig
 from tests.bot.ground import INSTALLATION, TEAM_A
 from tests.bot.training.rig import IMAGE, Rig
@@ -48,7 +48,7 @@ def refused(rig: Rig) -> list[str]:
 
 def copied(rig: Rig, name: str, namespace: str = "team-a", **marks: str) -> None:
     """Somebody makes a copy of the Job, with other labels."""
-    job: dict[str, Any] = deepcopy(rig.world.get("jobs", job_name(rig), "team-a"))
+    job: dict[str, Any] = deepcopy(found(rig, "jobs", job_name(rig), "team-a"))
     template = job["spec"]["template"]
     template["metadata"] = {}
     metadata = {
@@ -200,7 +200,7 @@ def test_of_two_equal_names_one_is_adopted(lost: Rig) -> None:
 
 def test_a_forged_record_reaches_no_other_place(lost: Rig) -> None:
     name = job_name(lost)
-    job = lost.world.get("jobs", name, "team-a")
+    job = found(lost, "jobs", name, "team-a")
     record = msgspec.json.decode(job["metadata"]["annotations"][labels.RECORD])
     record["channel"] = "C0BOARD"
     record["spec"]["entrance"] = {"host": "evil.example"}

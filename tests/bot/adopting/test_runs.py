@@ -1,5 +1,6 @@
 """Runs that live on while their database is lost, and what becomes of them in a new one."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from playground.cluster.control.training import Training
 from tests.bot.adopting.rig import adopt, lose_database, rows
 from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
-from tests.bot.training.rig import Rig
+from tests.bot.training.rig import IMAGE, Rig
 from tests.bot.training.runs.test_elastic_forms import manage_pytorch_jobs
 
 
@@ -70,6 +71,23 @@ def test_a_waiting_run_is_admitted_after_adoption(rig: Rig, tmp_path: Path) -> N
     rig.pass_time(minutes=2)
     assert rig.get(first).phase == RunPhase.STOPPED
     assert rig.notes(second)["admitted-1"].startswith("Admitted after 1m")
+
+
+def test_an_extended_session_keeps_its_time(rig: Rig, tmp_path: Path) -> None:
+    rig.world.behaviours[IMAGE] = Training(never_ends=True)
+    command = ("sleep", "infinity")
+    run_id = rig.submit("pad", kind="interactive", gpus=1, command=command)
+    rig.pass_time(seconds=30)
+    began, spec = rig.get(run_id).since, rig.get(run_id).spec
+    assert spec["longest_seconds"] > spec["session_seconds"]
+    lose_database(rig, tmp_path)
+    adopt(rig)
+    rig.pass_time(seconds=30)
+    assert rig.get(run_id).until == began + timedelta(seconds=spec["longest_seconds"])
+    assert rig.notes(run_id)["adopted"] == (
+        "pad goes on under a new database. Buttons of its older card no longer work. How far it"
+        " was extended is not known, so it lasts as long as it may."
+    )
 
 
 @pytest.mark.parametrize(
