@@ -1,11 +1,14 @@
 """Runs that live on while their database is lost, and what becomes of them in a new one."""
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.database.database import Database
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.adopting.rig import adopt, lose_database, rows
@@ -56,6 +59,27 @@ def test_a_second_adoption_finds_nothing_new(rig: Rig, tmp_path: Path) -> None:
     rig.pass_time(seconds=30)
     assert adopt(rig) == ["Known already: 2 runs."]
     assert {each.phase for each in rows(rig)} == {RunPhase.RUNNING}
+
+
+def test_after_a_restore_later_runs_are_adopted(rig: Rig, tmp_path: Path) -> None:
+    rig.submit()
+    rig.pass_time(seconds=10)
+    lose_database(rig, tmp_path)
+    adopt(rig)
+    with closing(sqlite3.connect(tmp_path / "anew.db")) as bot:
+        bot.execute("VACUUM INTO ?", (str(tmp_path / "backup.db"),))
+    rig.run()
+    edge = rig.submit("edge")
+    rig.pass_time(seconds=10)
+    job = rig.get(edge).job_name
+    rig.database.close()
+    rig.database = Database(f"sqlite:///{tmp_path}/backup.db")
+    rig.see_anew()
+    assert adopt(rig) == [
+        "Adopted runs:",
+        f"  edge of team-a: Job team-a/{job} on default",
+        "Known already: 1 run.",
+    ]
 
 
 def test_a_waiting_run_is_admitted_after_adoption(rig: Rig, tmp_path: Path) -> None:
