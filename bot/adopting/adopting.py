@@ -1,83 +1,55 @@
 """Adopts what lives of an earlier installation, in one transaction, and reports it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlmodel import Session
+from sqlmodel import Session, SQLModel
 
 from bot.adopting import installation as installations
 from bot.adopting.reading import Content, RaisedQuota, clients, read
+from bot.adopting.report import Kind, Line, Report
+from bot.adoption import Adoptable, Known, Refused, Verdict
 from bot.app import version
 from bot.cluster import labels
 from bot.cluster.api.client import Client
-from bot.cluster.types.objects import ClusterObject
-from bot.config import ConfigurationFile, Settings
+from bot.config import ConfigurationFile, Settings, with_slack_teams
 from bot.database import schema
 from bot.database.database import Database
 from bot.database.exclusive import alone
+from bot.datasets.caches.adoption import caches
+from bot.datasets.caches.tables import Cache, CacheShare
+from bot.datasets.tables import Push, Version
 from bot.quotas.engines.quota import ANNOTATION
-from bot.training.adoption.runs import Adoptable, Known, Refused, adopt, examine
+from bot.snapshots.adoption import schedules, snapshots
+from bot.snapshots.copies.tables import Copy
+from bot.snapshots.tables import Restore, Revert
+from bot.teams.adoption import teams
+from bot.teams.record import teams_of_slack
+from bot.training.adoption import runs
 
-_MADE_FOR: Mapping[str, str] = {
-    labels.DATASET_CACHE: "cache",
-    labels.DATASET_SHARE: "share of a cache",
-    labels.DATASET_VERSION: "survey of a dataset",
-    labels.DATASET_PUSH: "push",
-    labels.SNAPSHOT: "snapshot",
-    labels.RESTORE: "restored PVC",
-    labels.REVERT: "revert",
-    labels.PVC_COPY: "copy of a PVC",
-}
-_STAYS = "Nothing deletes it."
+_TEAM, _CACHE, _RUN = ("team", "teams"), ("cache", "caches"), ("run", "runs")
+_SNAPSHOT, _SCHEDULE = ("snapshot", "snapshots"), ("schedule", "schedules")
+_ENDED = ("ended run", "ended runs")
+_KINDS = (_TEAM, _CACHE, _RUN, _ENDED, _SNAPSHOT, _SCHEDULE)
+_MADE_FOR: tuple[tuple[str, str, type[SQLModel]], ...] = (
+    (labels.DATASET_SHARE, "share of a cache", CacheShare),
+    (labels.DATASET_VERSION, "survey of a dataset", Version),
+    (labels.DATASET_PUSH, "push", Push),
+    (labels.DATASET_CACHE, "cache", Cache),
+    (labels.RESTORE, "restored PVC", Restore),
+    (labels.REVERT, "revert", Revert),
+    (labels.PVC_COPY, "copy of a PVC", Copy),
+)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One thing that was found, for the report; `why` says why it is not adopted."""
+class _TrialError(Exception):
+    """Ends the transaction of a trial, so that nothing of it is written."""
 
-    what: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was found and adopted; with `is_trial` nothing was written.
-
-    `elsewhere` are installations whose objects were left alone. `unnoted` are the clusters whose
-    queues say nothing of overrides.
-    """
-
-    installation: str
-    is_trial: bool
-    runs: Sequence[Line]
-    known: int
-    quotas: Sequence[Line]
-    left: Sequence[Line]
-    elsewhere: Sequence[str]
-    unnoted: Sequence[str]
-
-    def lines(self) -> Iterator[str]:
-        """The report as people read it."""
-        yield f"Installation {self.installation}"
-        yield from _section("Runs to adopt" if self.is_trial else "Adopted runs", self.runs)
-        if self.known:
-            yield f"Known already: {self.known} run{'' if self.known == 1 else 's'}."
-        yield from _section("Quotas that the server sets back", self.quotas)
-        yield from _section("Not adopted", self.left)
-        for each in self.elsewhere:
-            yield f"Installation {each} has objects too. They were left alone."
-        for each in self.unnoted:
-            yield (
-                f"The queues of cluster {each} have no annotations, so it is not known which"
-                " quotas are raised. Compare them, and set them back by hand."
-            )
-        yield (
-            "Lost for good: who asked for and approved changes, the audit log, runs that had no"
-            " object yet or have ended, and settings that were made in Slack."
-        )
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
 
 
 def adopt_all(path: Path, wanted: str | None, *, is_trial: bool) -> Report:
@@ -102,7 +74,10 @@ def adopt_from(
     now: datetime,
     is_trial: bool,
 ) -> Report:
-    """The same, with a database and clusters that are open."""
+    """The same, with a database and clusters that are open.
+
+    A trial writes, too, and takes it back: so it shows what would be adopted, and nothing else.
+    """
     content = read(settings, asked)
 
     def work(session: Session) -> Report:
@@ -110,11 +85,17 @@ def adopt_from(
         current = installations.current_in(session)
         chosen = installations.choose(content.installations(), wanted, current)
         installations.refuse_used(session, chosen)
-        if not is_trial:
-            installations.take_over(session, chosen)
-        return _adopted(session, settings, content, chosen, now, is_trial=is_trial)
+        installations.take_over(session, chosen)
+        report = _adopted(session, settings, content, chosen, now, is_trial=is_trial)
+        if is_trial:
+            session.flush()
+            raise _TrialError(report)
+        return report
 
-    return database.read(work) if is_trial else database.transaction(work)
+    try:
+        return database.transaction(work)
+    except _TrialError as trial:
+        return trial.report
 
 
 def _adopted(
@@ -126,29 +107,55 @@ def _adopted(
     *,
     is_trial: bool,
 ) -> Report:
-    runs: list[Line] = []
-    left: list[Line] = []
-    known = 0
-    for found in content.roots(chosen):
-        match examine(session, settings, found, now):
-            case Known():
-                known += 1
-            case Refused(why):
-                left.append(Line(found.named, why))
-            case Adoptable(run) as adoptable:
-                runs.append(Line(f"{run.reference} of {run.team}: {found.named}"))
-                if not is_trial:
-                    adopt(session, adoptable, now)
+    found = _Adopting(session, now)
+    for team in content.teams(chosen):
+        found.take(_TEAM, team.named, teams.examine(session, settings, team))
+    settings, _ = with_slack_teams(settings, teams_of_slack(session, settings.workspace))
+    for cache in content.caches(chosen):
+        found.take(_CACHE, cache.named, caches.examine(session, settings, cache))
+    for root in content.roots(chosen):
+        kind = _ENDED if root.root.status.is_over else _RUN
+        found.take(kind, root.named, runs.examine(session, settings, root, now))
+    taken, last_sign = list(content.snapshots(chosen)), content.last_sign(chosen) or now
+    for each in taken:
+        found.take(_SNAPSHOT, each.named, snapshots.examine(session, settings, each))
+    for schedule in schedules.schedules_of(taken):
+        verdict = schedules.examine(session, settings, schedule, last_sign, now)
+        found.take(_SCHEDULE, schedule.named, verdict)
     return Report(
         installation=chosen,
         is_trial=is_trial,
-        runs=runs,
-        known=known,
+        kinds=list(found.kinds.values()),
         quotas=[Line(_quota(each, now)) for each in content.quotas(chosen)],
-        left=[*left, *map(_unreadable, content.unreadable()), *_others(content, chosen)],
+        left=[
+            *found.left,
+            *map(_unreadable, content.unreadable()),
+            *_others(session, content, chosen),
+        ],
         elsewhere=sorted(content.installations().keys() - {chosen}),
         unnoted=[each.name for each in content.clusters if not each.keeps_notes],
     )
+
+
+class _Adopting:
+    """Writes what can be adopted, one thing after the other, and notes what becomes of each."""
+
+    def __init__(self, session: Session, now: datetime) -> None:
+        self._session = session
+        self._now = now
+        self.kinds = {names: Kind(*names) for names in _KINDS}
+        self.left: list[Line] = []
+
+    def take(self, kind: tuple[str, str], named: str, verdict: Verdict) -> None:
+        """Writes the rows of one thing if they can be written, before the next is examined."""
+        match verdict:
+            case Known():
+                self.kinds[kind].known += 1
+            case Refused(why):
+                self.left.append(Line(named, why))
+            case Adoptable(title, write):
+                write(self._session, self._now)
+                self.kinds[kind].adopted.append(title)
 
 
 def _quota(raised: RaisedQuota, now: datetime) -> str:
@@ -169,24 +176,17 @@ def _unreadable(queue: str) -> Line:
     )
 
 
-def _others(content: Content, chosen: str) -> Iterator[Line]:
-    """What is not a run: it stays as it is, unknown to the new database."""
+def _others(session: Session, content: Content, chosen: str) -> Iterator[Line]:
+    """What no row is written for, and the database does not know; it stays as it is."""
     for cluster, kind, each in content.others(chosen):
         if labels.RUN in each.labels:
             continue  # It goes with its run.
-        what = next((name for key, name in _MADE_FOR.items() if key in each.labels), "object")
-        yield Line(f"{kind} {each.namespace}/{each.name} on {cluster}", _next_step(what, each))
-
-
-def _next_step(what: str, each: ClusterObject) -> str:
-    made = f"A {what} that this database does not know. {_STAYS}"
-    if labels.DATASET_CACHE in each.labels:
-        return f"{made} `/qm leftovers --platform` offers to; cache the version again first."
-    return made
-
-
-def _section(title: str, lines: Sequence[Line]) -> Iterator[str]:
-    if lines:
-        yield f"{title}:"
-    for each in lines:
-        yield f"  {each.what}{f': {each.why}' if each.why else ''}"
+        made_for = next((one for one in _MADE_FOR if one[0] in each.labels), None)
+        if made_for is None:
+            what = "object"
+        else:
+            label, what, table = made_for
+            if session.get(table, each.labels[label]) is not None:
+                continue
+        why = f"A {what} that this database does not know. Nothing deletes it."
+        yield Line(f"{kind} {each.namespace}/{each.name} on {cluster}", why)

@@ -2,16 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from bot.cluster import labels
 from bot.cluster.api.client import Client
 from bot.cluster.api.connection import Connection
-from bot.cluster.resources import JOBS, PVCS, SNAPSHOTS, Resource
+from bot.cluster.resources import JOBS, PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, Resource
+from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.cluster.types.objects import ClusterObject
+from bot.cluster.types.snapshots import VolumeSnapshot
 from bot.config import Settings
+from bot.datasets.caches.adoption.caches import FoundCache
 from bot.errors import ClusterError
+from bot.quotas.engines.definition import EngineDefinition
 from bot.quotas.engines.quota import (
     ANNOTATION,
     QuotaAnnotation,
@@ -20,6 +25,9 @@ from bot.quotas.engines.quota import (
     read_notes,
 )
 from bot.quotas.engines.registry import ENGINES
+from bot.snapshots.adoption.snapshots import FoundSnapshot
+from bot.teams.adoption.teams import FoundTeam, key_of
+from bot.teams.objects import known_resource
 from bot.training.adoption.runs import FoundRoot
 from bot.training.kinds import ROOTS
 
@@ -36,13 +44,16 @@ class RaisedQuota:
 
 @dataclass(frozen=True)
 class ClusterContent:
-    """What one cluster has: roots of runs, other labelled objects, and its queues.
+    """What one cluster has: what may be adopted, other labelled objects, and its queues.
 
     Without `keeps_notes` its queues have no annotations, so that no change is known.
     """
 
     name: str
+    teams: Sequence[FoundTeam]
     roots: Sequence[FoundRoot]
+    caches: Sequence[FoundCache]
+    snapshots: Sequence[FoundSnapshot]
     others: Sequence[tuple[str, ClusterObject]]
     queues: Sequence[ClusterObject]
     queue_kind: str
@@ -59,8 +70,7 @@ class Content:
         """The installations, with the number of their objects and annotated queues."""
         found: Counter[str] = Counter()
         for cluster in self.clusters:
-            found.update(_writer(each.root.object) for each in cluster.roots)
-            found.update(_writer(each) for _, each in cluster.others)
+            found.update(map(_writer, _objects(cluster)))
             found.update(name for each in cluster.queues if (name := read_notes(each)[0]))
         return found
 
@@ -69,6 +79,29 @@ class Content:
         found = (each for cluster in self.clusters for each in cluster.roots)
         ours = [each for each in found if _is_of(each.root.object, installation)]
         yield from sorted(ours, key=lambda each: each.root.object.labels[labels.RUN])
+
+    def teams(self, installation: str) -> Iterator[FoundTeam]:
+        """The teams of one installation."""
+        found = (each for cluster in self.clusters for each in cluster.teams)
+        yield from (each for each in found if each.installation == installation)
+
+    def caches(self, installation: str) -> Iterator[FoundCache]:
+        """The caches of one installation, those of the oldest dataset first."""
+        found = (each for cluster in self.clusters for each in cluster.caches)
+        ours = [each for each in found if _is_of(each.object, installation)]
+        yield from sorted(ours, key=lambda each: (each.dataset_id, each.object.name))
+
+    def snapshots(self, installation: str) -> Iterator[FoundSnapshot]:
+        """The snapshots of one installation."""
+        found = (each for cluster in self.clusters for each in cluster.snapshots)
+        yield from (each for each in found if _is_of(each.object, installation))
+
+    def last_sign(self, installation: str) -> datetime | None:
+        """When the newest object of one installation was created; None without any."""
+        objects = (each for cluster in self.clusters for each in _objects(cluster))
+        ours = (each for each in objects if _is_of(each, installation))
+        made = (each.metadata.creation_timestamp for each in ours)
+        return max((each for each in made if each is not None), default=None)
 
     def others(self, installation: str) -> Iterator[tuple[str, str, ClusterObject]]:
         """The cluster and the kind of each other object of one installation, and the object."""
@@ -114,21 +147,81 @@ def _content(client: Client, engine: str) -> ClusterContent:
         for type_ in ROOTS
         for each in _listed(client, type_.resource, f"{labels.INSTALLATION},{labels.RUN}")
     ]
-    others = [
-        (resource.kind, each)
-        for resource in (JOBS, PVCS, SNAPSHOTS)
-        for each in _listed(client, resource, labels.INSTALLATION)
-        if resource is not JOBS or labels.RUN not in each.labels
+    jobs = [
+        (JOBS.kind, each)
+        for each in _listed(client, JOBS, labels.INSTALLATION)
+        if labels.RUN not in each.labels
     ]
+    claims = _listed(client, PVCS, "")
+    ours = [each for each in claims if labels.INSTALLATION in each.labels]
+    taken = _listed(client, SNAPSHOTS, labels.INSTALLATION)
     noted = None if kind.queues in kind.polled else kind.queues
     return ClusterContent(
         name=client.name,
+        teams=list(_teams(client, kind)),
         roots=roots,
-        others=others,
+        caches=[FoundCache(client.name, each) for each in ours if _is_cache(each)],
+        snapshots=list(_snapshots(client, taken, claims)),
+        others=[
+            *jobs,
+            *((PVCS.kind, each) for each in ours if not _is_cache(each)),
+            *((SNAPSHOTS.kind, each) for each in taken if labels.SNAPSHOT not in each.labels),
+        ],
         queues=() if noted is None else _listed(client, noted, ""),
         queue_kind=kind.queues.kind if kind.queues else "",
         keeps_notes=noted is not None or kind.queues is None,
     )
+
+
+def _snapshots(
+    client: Client, taken: Sequence[VolumeSnapshot], claims: Sequence[PersistentVolumeClaim]
+) -> Iterator[FoundSnapshot]:
+    by_name = {(each.namespace, each.name): each for each in claims}
+    for each in taken:
+        if labels.SNAPSHOT in each.labels:
+            bound = each.status.bound_volume_snapshot_content_name
+            content = client.get(SNAPSHOT_CONTENTS, bound) if bound else None
+            claim = by_name.get((each.namespace, each.claim_name))
+            yield FoundSnapshot(client.name, each, content, claim)
+
+
+def _teams(client: Client, engine: EngineDefinition) -> Iterator[FoundTeam]:
+    """The teams of Slack, by the objects of the engine; the bot may not list namespaces."""
+    found: dict[tuple[str, str], ClusterObject] = {}
+    for kind in engine.teams.kinds if engine.teams is not None else ():
+        for each in _listed(client, kind, f"{labels.INSTALLATION},{labels.TEAM}"):
+            found.setdefault((_writer(each), each.labels[labels.TEAM]), each)
+    for (installation, team), each in sorted(found.items()):
+        yield _team(client, FoundTeam(client.name, installation, team, each, {}))
+
+
+def _team(client: Client, found: FoundTeam) -> FoundTeam:
+    """The team with the objects that its record names."""
+    there: dict[tuple[str, str, str], ClusterObject] = {}
+    for each in found.record.objects if found.record is not None else ():
+        resource = known_resource(each.kind)
+        try:
+            object_ = client.get(resource, each.name, each.namespace) if resource else None
+        except ClusterError as error:
+            if error.reason != "Forbidden":
+                raise
+            return replace(found, trouble=f"{error.message} {error.hint}".strip())
+        if object_ is not None:
+            there[key_of(each)] = object_
+    return replace(found, there=there)
+
+
+def _is_cache(claim: PersistentVolumeClaim) -> bool:
+    return labels.DATASET_CACHE in claim.labels
+
+
+def _objects(cluster: ClusterContent) -> Iterator[ClusterObject]:
+    """All labelled objects of a cluster."""
+    yield from (each.root.object for each in cluster.roots)
+    yield from (each.object for each in cluster.teams)
+    yield from (each.object for each in cluster.caches)
+    yield from (each.object for each in cluster.snapshots)
+    yield from (each for _, each in cluster.others)
 
 
 def _listed(client: Client, resource: Resource[Any], selector: str) -> Sequence[Any]:

@@ -9,10 +9,12 @@ from typing_extensions import override
 
 from bot.approvals import ApprovalPhase
 from bot.approvals.context import ApprovalContext
+from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.errors import ClusterError
 from bot.reconcile.decisions import UpdateStatus
 from bot.reconcile.frame import SOON, ControllerContext, Reconciler, slower
+from bot.teams.adoption.record import recorded
 from bot.teams.decide import (
     CLOSED_AFTER,
     DELETED,
@@ -156,6 +158,7 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         each, cluster = decision.object, self._cluster(row)
         resource = resource_of(each.kind)
         body = labelled(each.body, cluster.installation, row.team)
+        body["metadata"]["annotations"][labels.RECORD] = recorded(row)
         refused = self._stores.of(cluster, resource).create(resource, body, each.namespace)
         if refused is None:
             return decision

@@ -11,6 +11,7 @@ from bot.cluster import labels
 from bot.cluster.cluster import Cluster
 from bot.cluster.resources import JOBS, PVCS, Resource
 from bot.datasets import bounds
+from bot.datasets.caches.adoption.record import recorded
 from bot.datasets.caches.decide import (
     CacheObserved,
     CreateClaim,
@@ -161,8 +162,12 @@ class CacheController(Reconciler[Cache, CacheObserved, Decision]):
         )
 
     def _claim(self, cluster: Cluster, cache: Cache) -> Manifest:
-        made = claim_of_import if self._is_imported(cache) else claim_of
-        return made(cache, cluster.installation)
+        if self._is_imported(cache):
+            return claim_of_import(cache, cluster.installation)
+        body = claim_of(cache, cluster.installation)
+        said = self._context.database.read(lambda session: recorded(session, cache))
+        body["metadata"]["annotations"] = {labels.RECORD: said}
+        return body
 
     def _is_imported(self, cache: Cache) -> bool:
         """Whether FSx imports its files, instead of a Job copying them."""

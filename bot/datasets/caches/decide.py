@@ -138,7 +138,8 @@ def _filling(
         return _completed(cache, job, seen)
     if has_condition(job.status.conditions, "Failed"):
         return _failed(cache, job, seen, best)
-    waited = now - (claim.metadata.creation_timestamp or cache.asked_at)
+    # The PVC of an adopted cache is older than its row.
+    waited = now - max(claim.metadata.creation_timestamp or cache.asked_at, cache.asked_at)
     if seen.is_running or cache.started_at is not None:
         return UpdateStatus(CachePhase.FILLING, _lateness(cache, seen.said, best, now))
     if waited > STARTS_WITHIN:

@@ -26,7 +26,7 @@ from bot.snapshots.tables import SCHEDULE, Snapshot, SnapshotPhase, SnapshotSche
 
 USUAL_MOST = 14
 _EXAMPLE = "0 2 * * *"
-_SHORTEST = timedelta(minutes=10)
+SHORTEST = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ScheduleService:
         The cron pattern is in the team's time zone.
         """
         team = bound(caller.team or "", self._team(caller), request.cluster)
-        slots = upcoming(request.cron, team.time_zone, now, _SHORTEST)
+        slots = upcoming(request.cron, team.time_zone, now, SHORTEST)
         cluster, settings = self._clusters[team.cluster], self._settings().snapshots
         plan = plan_of(cluster, caller.team or "", team, request.claim, settings)
         keep = None if request.keep == "off" else request.keep

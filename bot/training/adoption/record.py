@@ -1,22 +1,26 @@
 """What the root of a run says of the run, so that a lost row can be written again."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from bot.cluster import labels
+from bot.cluster import records
+from bot.cluster.records import Name, Text
 from bot.cluster.types.objects import ClusterObject
+from bot.slack.grammar.parameters import RunName
 from bot.training.tables import Run
+
+_NAME = rf"^{RunName.rule.pattern}\Z"
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What only the row of a run says: the rest is in the labels of its root."""
 
-    name: str
-    number: int
-    channel: str
-    queue: str
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    number: Annotated[int, msgspec.Meta(ge=1, le=999_999)]
+    channel: Text
+    queue: Name
     asked_at: datetime
     spec: dict[str, Any]
 
@@ -28,21 +32,19 @@ _DECODER = msgspec.json.Decoder(RunRecord)
 
 def recorded(run: Run) -> str:
     """The annotation of a new root."""
-    record = RunRecord(
-        name=run.name,
-        number=run.number,
-        channel=run.channel,
-        queue=run.queue,
-        asked_at=run.asked_at,
-        spec=run.spec,
+    return records.recorded(
+        RunRecord(
+            name=run.name,
+            number=run.number,
+            channel=run.channel,
+            queue=run.queue,
+            asked_at=run.asked_at,
+            spec=run.spec,
+        )
     )
-    return msgspec.json.encode(record).decode()
 
 
 def record_of(root: ClusterObject) -> RunRecord | None:
     """What the annotation of a root says; None if it has none that can be read."""
-    try:
-        record = _DECODER.decode(root.metadata.annotations.get(labels.RECORD, ""))
-    except msgspec.DecodeError:
-        return None
-    return record if record.asked_at.tzinfo is not None else None
+    record = records.record_of(root, _DECODER)
+    return record if record is not None and records.is_moment(record.asked_at) else None

@@ -1,6 +1,5 @@
 """Writes rows for the runs that live in a cluster: from labels, and from the root's record."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,9 +9,11 @@ import msgspec
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from bot.adoption import LEAVING, Adoptable, Known, Refused, Verdict, channel_of, unfit
 from bot.audit import Actor, record
 from bot.cluster import labels
 from bot.config import Settings
+from bot.masking import hide_secrets
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.markup import plain
@@ -20,11 +21,12 @@ from bot.slack.messages import ThreadMessage, post_once, show_card
 from bot.training.adoption.record import RunRecord, record_of
 from bot.training.kinds import is_known, kind_of_run
 from bot.training.kinds.kind import RootType
-from bot.training.kinds.status import Root
+from bot.training.kinds.status import Progress, Root, WorkloadStatus
+from bot.training.session_time import longest
 from bot.training.spec import Entrance, RunSpec
+from bot.training.submission.data import hold_again
 from bot.training.tables import KIND, Run, RunPhase
 
-_USER = re.compile(r"[UW][A-Z0-9]+")
 _UNREADABLE = (
     "It has no annotation {key} that this version can read: an earlier release created it. It goes"
     " on as a workload that was started outside Quartermaster: `/train list` shows it."
@@ -46,96 +48,67 @@ class FoundRoot:
         return f"{self.type.kind} {at.namespace}/{at.name} on {self.cluster}"
 
 
-@dataclass(frozen=True)
-class Adoptable:
-    """A run whose row can be written."""
-
-    run: Run
-    found: FoundRoot
-
-
-@dataclass(frozen=True)
-class Known:
-    """A run whose row is there already."""
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Why no row is written for an object, and what to do."""
-
-    why: str
-
-
-Verdict = Adoptable | Known | Refused
-
-
 def examine(session: Session, settings: Settings, found: FoundRoot, now: datetime) -> Verdict:
     """Whether a row can be written for this object; nothing is written."""
     marks = found.root.object.labels
     run_id, team = marks.get(labels.RUN, ""), marks.get(labels.TEAM, "")
     if session.get(Run, run_id) is not None:
         return Known()
-    if why := _unfit(settings, found, team):
+    if why := _unfit(settings, found):
         return Refused(why)
     said = record_of(found.root.object)
     run = None if said is None else _row(settings, found, said, now)
     if said is None or run is None:
         return Refused(_UNREADABLE.format(key=labels.RECORD))
-    taken = session.scalars(
-        select(Run).where(
-            col(Run.team) == team,
-            col(Run.name) == said.name,
-            col(Run.ended_at).is_(None) | (col(Run.number) == said.number),
-        )
-    ).first()
+    taken = _taken(session, run)
     if taken is not None:
         return Refused(
             f"{team} has another run {taken.reference}. It goes on. Delete it with kubectl if it"
             " is not needed."
         )
-    return Adoptable(run, found)
+    title = f"{run.reference} of {team}: {found.named}"
+    return Adoptable(title, lambda session, now: _adopt(session, run, found, now))
 
 
-def adopt(session: Session, adoptable: Adoptable, now: datetime) -> None:
-    """Writes the row, its card and its audit line, and has its controller look at it."""
-    run = adoptable.run
+def _taken(session: Session, run: Run) -> Run | None:
+    """The run that has its name and number, or its name while both are live."""
+    same = col(Run.number) == run.number
+    if run.is_live:
+        same |= col(Run.ended_at).is_(None)
+    named = select(Run).where(col(Run.team) == run.team, col(Run.name) == run.name, same)
+    return session.scalars(named).first()
+
+
+def _adopt(session: Session, run: Run, found: FoundRoot, now: datetime) -> None:
+    """Writes the row and its audit line, and has its controller look at it.
+
+    A run that has ended gets no card: whether its end was told is not known.
+    """
     session.add(run)
     session.flush()
-    facts = {"name": run.reference, "object": adoptable.found.named}
+    facts = {"name": run.reference, "object": found.named}
     record(session, Actor(run.workspace_id, team=run.team), "run.adopt", (KIND, run.id), facts,
            at=now)  # fmt: skip
-    show_card(session, run.subject, run.channel, now, live=True, owner=run.person)
-    lines = [plain(f"{run.reference} goes on under a new database. {_lost(run)}".rstrip())]
-    post_once(session, run.subject, run.channel, ThreadMessage("adopted", lines), now)
     wake(session, KIND, run.id, cluster_lane(run.cluster), now)
+    if run.is_live:
+        hold_again(session, run)
+        show_card(session, run.subject, run.channel, now, live=True, owner=run.person)
+        lines = [plain(f"{run.reference} goes on under a new database. {_lost(run)}")]
+        post_once(session, run.subject, run.channel, ThreadMessage("adopted", lines), now)
 
 
-def _unfit(settings: Settings, found: FoundRoot, team_name: str) -> str:
+def _unfit(settings: Settings, found: FoundRoot) -> str:
     """Why an object cannot be that of a run of ours; empty if it can."""
-    object_, team = found.root.object, settings.teams.get(team_name)
     if found.root.is_leaving:
-        return "It is being deleted."
-    if found.root.status.is_over:
-        return "It has ended, and gets no message. Its log is in the cluster until it is deleted."
-    if team is None:
-        return (
-            f"quartermaster.yaml has no team {team_name or 'of that name'}. Add the team, and run"
-            " this command again."
-        )
-    if found.cluster not in team.reach or team.namespace != object_.namespace:
-        return f"Runs of {team_name} are not in namespace {object_.namespace} of {found.cluster}."
-    if not team.channels:
-        return f"{team_name} has no channel for its card. Add one, and run this command again."
-    if not _USER.fullmatch(object_.labels.get(labels.PERSON, "")):
-        return f"Its label {labels.PERSON} names no Slack user."
-    return ""
+        return LEAVING
+    return unfit(settings, found.cluster, found.root.object, "Runs")
 
 
 def _row(settings: Settings, found: FoundRoot, said: RunRecord, now: datetime) -> Run | None:
     """The row; None if this version does not know such a run, or the record is of another."""
     object_ = found.root.object
     marks, team = object_.labels, settings.teams[object_.labels[labels.TEAM]]
-    spec = _spec(settings, found, said.spec)
+    spec = _spec(settings, found, said.spec, marks[labels.TEAM])
     if spec is None:
         return None
     status = found.root.status
@@ -148,7 +121,7 @@ def _row(settings: Settings, found: FoundRoot, said: RunRecord, now: datetime) -
         name=said.name,
         number=said.number,
         person=marks[labels.PERSON],
-        channel=said.channel if said.channel in team.channels else team.channels[0],
+        channel=channel_of(team, said.channel),
         cluster=found.cluster,
         namespace=object_.namespace,
         queue=said.queue,
@@ -163,12 +136,26 @@ def _row(settings: Settings, found: FoundRoot, said: RunRecord, now: datetime) -
         admitted_at=None if is_waiting else began,
         seconds_left=None if is_waiting else spec.get("longest_seconds"),
     )
+    if status.is_over:
+        _end(run, status)
     is_same = is_known(run) and kind_of_run(run).root is found.type
     is_named = object_.metadata.annotations.get(labels.RUN_NAME) == run.reference
     return run if is_same and is_named else None
 
 
-def _spec(settings: Settings, found: FoundRoot, said: Mapping[str, Any]) -> dict[str, Any] | None:
+def _end(run: Run, status: WorkloadStatus) -> None:
+    """Notes that it has ended, when, and what its root says of that."""
+    is_success = status.progress is Progress.SUCCEEDED
+    run.phase = RunPhase.SUCCEEDED if is_success else RunPhase.FAILED
+    run.started_at = status.started_at
+    run.since = run.ended_at = status.ended_at or run.admitted_at or run.asked_at
+    run.reason = "" if is_success else hide_secrets(status.message or status.reason)
+    run.seconds_left = None
+
+
+def _spec(
+    settings: Settings, found: FoundRoot, said: Mapping[str, Any], team: str
+) -> dict[str, Any] | None:
     """The spec of the record, without what is lost, or is not the cluster's own.
 
     People who may create objects in the namespace may have written the record.
@@ -182,6 +169,9 @@ def _spec(settings: Settings, found: FoundRoot, said: Mapping[str, Any]) -> dict
         host=way.host, class_name=way.class_name, tls=way.tls, tls_secret=way.tls_secret
     )
     kept = dict(said) | {"cell": None}
+    if spec.longest_seconds is not None:
+        most = int(longest(settings.teams[team]).total_seconds())
+        kept["longest_seconds"] = min(spec.longest_seconds, most)
     return kept if spec.entrance in {None, usual} else kept | {"entrance": None}
 
 

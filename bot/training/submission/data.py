@@ -100,10 +100,17 @@ def refuse_lost_volumes(session: Session, spec: RunSpec, team: Team) -> None:
 def use_volumes(session: Session, spec: RunSpec, reader: Reader) -> None:
     """Records which PVCs the run uses, so that their throughput is not lowered while it runs."""
     team, why = reader.team, f"run {reader.reference} of {reader.team_name}"
-    claims = [each.claim for each in spec.mounts] + [each.claim for each in spec.data]
-    for claim in dict.fromkeys(each for each in claims if each):
+    for claim in _claims(spec):
         place = ClaimPlace(team.cluster, team.namespace, claim)
         holds.use(session, place, (KIND, reader.run_id), why)
+
+
+def hold_again(session: Session, run: Run) -> None:
+    """Takes the holds of a run whose row was lost, as when it was submitted."""
+    why = f"run {run.reference} of {run.team}"
+    for claim in _claims(asked_spec(run)):
+        place = ClaimPlace(run.cluster, run.namespace, claim)
+        holds.use(session, place, (KIND, run.id), why)
 
 
 def standing_of(session: Session, run: Run) -> DataReadiness:
@@ -158,6 +165,12 @@ def let_go(session: Session, run: Run, now: datetime) -> None:
     holds.leave(session, (KIND, run.id), now)
     if run.spec.get("data"):
         using.left(session, (each.cache for each in asked_spec(run).data), now)
+
+
+def _claims(spec: RunSpec) -> tuple[str, ...]:
+    """The PVCs that a run mounts, each once."""
+    claims = [each.claim for each in spec.mounts] + [each.claim for each in spec.data]
+    return tuple(dict.fromkeys(each for each in claims if each))
 
 
 def _reference(data: Data) -> Reference:

@@ -1,21 +1,36 @@
 """Training whose database is lost, and what `adopt` says and writes."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from bot.adopting.adopting import adopt_from
 from bot.database.database import Database
+from bot.people.people import Person
 from bot.training.tables import Run
-from tests.bot.ground import INSTALLATION
+from tests.bot.ground import INSTALLATION, Ground
 from tests.bot.training.rig import Rig
 from tests.databases import create_tables
 
+T = TypeVar("T")
+
 LOST_FOR_GOOD = (
-    "Lost for good: who asked for and approved changes, the audit log, runs that had no object yet"
-    " or have ended, and settings that were made in Slack."
+    "Lost for good: the audit log, approvals, the history of runs and GPUs, runs that had no object"
+    " yet, dataset versions without a cache, pins, and what else was set in Slack, such as digests"
+    " and presets."
 )
+
+
+class Restarted(Protocol):
+    """The rig of an area."""
+
+    database: Database
+
+    def restart(self) -> None: ...
+    def forget_view(self) -> None: ...
+    def do(self, work: Callable[[Session], T]) -> T: ...
 
 
 def lose_database(rig: Rig, folder: Path) -> None:
@@ -28,7 +43,7 @@ def lose_database(rig: Rig, folder: Path) -> None:
     rig._introduce()
 
 
-def adopt(rig: Rig, wanted: str | None = None, *, is_trial: bool = False) -> list[str]:
+def adopt(rig: Ground, wanted: str | None = None, *, is_trial: bool = False) -> list[str]:
     """What the command prints."""
     report = adopt_from(
         rig.database, rig.policy, rig.clusters, wanted, now=rig.clock.now(), is_trial=is_trial
@@ -58,3 +73,15 @@ def job_name(rig: Rig) -> str:
     """The only Job of team-a."""
     (job,) = rig.world.list("jobs", "team-a")
     return str(job["metadata"]["name"])
+
+
+def lose(rig: Restarted, folder: Path) -> None:
+    """The same for another area: only who the people are is known again."""
+    url = f"sqlite:///{folder}/anew.db"
+    create_tables(url)
+    known = rig.do(lambda session: [each.model_dump() for each in session.scalars(select(Person))])
+    rig.database.close()
+    rig.database = Database(url)
+    rig.forget_view()
+    rig.restart()
+    rig.do(lambda session: session.add_all(Person(**each) for each in known))

@@ -175,16 +175,10 @@ def test_a_record_of_another_run_is_refused(lost: Rig) -> None:
     assert refused(lost)[1].startswith("It has no annotation quartermaster.dev/record that")
 
 
-def test_ended_and_leaving_runs_are_not_adopted(rig: Rig, tmp_path: Path) -> None:
-    rig.submit()
-    rig.pass_time(minutes=5)
-    lose_database(rig, tmp_path)
-    assert refused(rig)[1] == (
-        "It has ended, and gets no message. Its log is in the cluster until it is deleted."
-    )
-    relabel(rig, "jobs", job_name(rig), finalizers=["acme.example/keep"])
-    rig.world.delete("jobs", job_name(rig), "team-a")
-    assert refused(rig)[1] == "It is being deleted."
+def test_a_run_that_is_leaving_is_not_adopted(lost: Rig) -> None:
+    relabel(lost, "jobs", job_name(lost), finalizers=["acme.example/keep"])
+    lost.world.delete("jobs", job_name(lost), "team-a")
+    assert refused(lost)[1] == "It is being deleted."
 
 
 def test_of_two_equal_names_one_is_adopted(lost: Rig) -> None:
@@ -196,6 +190,58 @@ def test_of_two_equal_names_one_is_adopted(lost: Rig) -> None:
         "team-a has another run lane. It goes on. Delete it with kubectl if it is not needed."
     )
     assert len(rows(lost)) == 1
+
+
+def test_a_trial_shows_one_of_two_equal_names(lost: Rig) -> None:
+    copied(lost, "second", **{labels.RUN: "0" * 32})
+    shown = adopt(lost, is_trial=True)
+    assert rows(lost) == []
+    assert shown == ["Runs to adopt:", *adopt(lost)[1:]]
+    assert shown[2] == "Not adopted:"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": 2**40},
+        {"number": 0},
+        {"name": "*lane*"},
+        {"name": "lane\n"},
+        {"queue": "team-a\0"},
+        {"asked_at": "0001-01-01T00:00:00+14:00"},
+        {"asked_at": "2026-11-21T12:00:00"},
+        {"spec": {"image": "a", "cpu": "1", "memory": "\0"}},
+    ],
+)
+def test_a_record_no_database_can_store_is_refused(lost: Rig, change: dict[str, Any]) -> None:
+    name = job_name(lost)
+    job = found(lost, "jobs", name, "team-a")
+    record = msgspec.json.decode(job["metadata"]["annotations"][labels.RECORD]) | change
+    said = str(record["name"]) + (f"#{record['number']}" if record["number"] != 1 else "")
+    notes = {labels.RECORD: msgspec.json.encode(record).decode(), labels.RUN_NAME: said}
+    relabel(lost, "jobs", name, annotations=notes)
+    assert refused(lost)[1].startswith("It has no annotation quartermaster.dev/record that")
+
+
+def test_a_record_of_brackets_alone_is_refused(lost: Rig) -> None:
+    deep = '{"spec":{"a":' + 100_000 * "[" + 100_000 * "]" + "}}"
+    relabel(lost, "jobs", job_name(lost), annotations={labels.RECORD: deep})
+    assert refused(lost)[1].startswith("It has no annotation quartermaster.dev/record that")
+
+
+def test_a_session_lasts_as_its_team_allows(rig: Rig, tmp_path: Path) -> None:
+    rig.world.behaviours[IMAGE] = Training(never_ends=True)
+    run_id = rig.submit("pad", kind="interactive", gpus=1, command=("sleep", "infinity"))
+    rig.pass_time(seconds=30)
+    most = rig.get(run_id).spec["longest_seconds"]
+    job = found(rig, "jobs", job_name(rig), "team-a")
+    record = msgspec.json.decode(job["metadata"]["annotations"][labels.RECORD])
+    record["spec"]["longest_seconds"] = 2**62
+    text = msgspec.json.encode(record).decode()
+    relabel(rig, "jobs", job_name(rig), annotations={labels.RECORD: text})
+    lose_database(rig, tmp_path)
+    adopt(rig)
+    assert rows(rig)[0].spec["longest_seconds"] == rows(rig)[0].seconds_left == most
 
 
 def test_a_forged_record_reaches_no_other_place(lost: Rig) -> None:

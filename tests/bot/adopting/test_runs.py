@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlmodel import Session, select
 
+from bot.cluster.resources import PVCS
 from bot.database.database import Database
+from bot.holds import Hold
+from bot.slack.grammar.container_parameters import VolumeMount
+from bot.slack.messages import places_of
+from bot.teams.tables import SlackTeam
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
 from tests.bot.adopting.rig import adopt, lose_database, rows
@@ -82,6 +88,73 @@ def test_after_a_restore_later_runs_are_adopted(rig: Rig, tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.parametrize(("code", "phase"), [(0, RunPhase.SUCCEEDED), (1, RunPhase.FAILED)])
+def test_an_ended_run_is_known_and_told_nobody(
+    rig: Rig, tmp_path: Path, code: int, phase: RunPhase
+) -> None:
+    rig.world.behaviours[IMAGE] = Training(fails_after=20 if code else None, exit_code=code)
+    run_id = rig.submit()
+    rig.pass_time(minutes=30)
+    before = rig.get(run_id)
+    assert before.phase == phase
+    lose_database(rig, tmp_path)
+    assert adopt(rig) == [
+        "Adopted ended runs:",
+        f"  lane of team-a: Job team-a/{before.job_name} on default",
+    ]
+    assert adopt(rig) == ["Known already: 1 ended run."]
+    begun = len(rig.effects())
+    rig.pass_time(minutes=5)
+    after = rig.get(run_id)
+    assert (after.phase, after.ended_at) == (phase, before.ended_at)
+    assert (rig.notes(run_id), rig.effects()[begun:]) == ({}, [])
+    assert rig.do(lambda session: places_of(session, after.subject)) == []
+    assert rig.get(rig.resubmit("lane")).reference == "lane#2"
+
+
+def test_what_an_ended_run_left_is_deleted(rig: Rig, tmp_path: Path) -> None:
+    command = ("python", "train.py", "--epochs", "1")
+    run_id = rig.submit(kind="sync", nodes=2, gpus=1, command=command)
+    rig.pass_time(seconds=10)
+    name = f"hosts-{rig.get(run_id).job_name}"
+    rig.forget_due()
+    rig.outside.clock.moment += timedelta(minutes=30)
+    rig.world.settle()
+    assert [each["metadata"]["name"] for each in rig.world.list("services", "team-a")] == [name]
+    lose_database(rig, tmp_path)
+    assert adopt(rig)[0] == "Adopted ended runs:"
+    rig.pass_time(minutes=1)
+    assert rig.world.list("services", "team-a") == []
+    assert rig.get(run_id).phase == RunPhase.SUCCEEDED
+
+
+def test_runs_of_a_team_from_slack_are_adopted(rig: Rig, tmp_path: Path) -> None:
+    rig.submit()
+    rig.pass_time(seconds=10)
+    lose_database(rig, tmp_path)
+    teams = dict(rig.policy.teams)
+    said = teams.pop("team-a").model_dump(exclude_unset=True)
+    rig.policy = rig.policy.model_copy(update={"teams": teams})
+    made = SlackTeam(
+        workspace_id="T0QM", name="team-a", said=said, objects=[], change_id="01aa",
+        created_at=rig.clock.now(),
+    )  # fmt: skip
+    rig.do(lambda session: session.add(made))
+    assert adopt(rig)[0] == "Adopted runs:"
+    assert [each.team for each in rows(rig)] == ["team-a"]
+
+
+def test_an_adopted_run_holds_its_volumes(rig: Rig, tmp_path: Path) -> None:
+    rig.refresh(PVCS)
+    rig.submit(pvc=(VolumeMount("imagenet", "/data", read_only=True),))
+    rig.pass_time(seconds=10)
+    before = rig.do(held)
+    assert [each["why"] for each in before] == ["run lane of team-a"]
+    lose_database(rig, tmp_path)
+    adopt(rig)
+    assert rig.do(held) == before
+
+
 def test_a_waiting_run_is_admitted_after_adoption(rig: Rig, tmp_path: Path) -> None:
     rig.world.behaviours["first"] = Training(seconds_per_epoch=300)
     first, second = rig.submit("first", gpus=12), rig.submit("second", gpus=12)
@@ -148,6 +221,11 @@ def test_runs_with_a_deployment_are_adopted(plain: Rig, tmp_path: Path) -> None:
         kind="sync", form="deployment", nodes=2, gpus=6, host_network=True, command=command
     )
     goes_on_after_adoption(plain, run_id, tmp_path)
+
+
+def held(session: Session) -> list[dict[str, Any]]:
+    """What keeps volumes as they are."""
+    return [each.model_dump() for each in session.scalars(select(Hold))]
 
 
 def goes_on_after_adoption(rig: Rig, run_id: str, folder: Path) -> None:

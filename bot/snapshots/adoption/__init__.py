@@ -1,0 +1,1 @@
+"""Snapshots that live in a cluster although the database that knew them was lost."""

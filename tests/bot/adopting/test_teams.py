@@ -1,0 +1,142 @@
+"""Teams that were created in Slack, whose database was lost: they are settings again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bot.cluster import labels
+from bot.config import Settings, TeamRows
+from bot.database.database import Database
+from bot.teams.record import teams_of_slack
+from playground.cluster.kai_story import kai_cluster
+from playground.cluster.story import plain_cluster
+from tests.bot.adopting.rig import adopt, lose
+from tests.bot.ground import ALICE, ERIN, TEAM_A, Outside
+from tests.bot.teams.teaming import VISION, OnKai, OnNone, Teaming
+
+TITLE = (
+    f"  vision: namespace vision, channels {VISION}, leads {ERIN}, members {ALICE} S0GROUP on"
+    " default"
+)
+BY_HAND = "Add the team to quartermaster.yaml, and run this command again."
+
+
+@pytest.fixture
+def teaming(own_database: Database, outside: Outside) -> Teaming:
+    return Teaming(own_database, outside)
+
+
+@pytest.fixture(params=["kueue", "kai", "none"])
+def any_engine(
+    request: pytest.FixtureRequest, own_database: Database, tmp_path: Path
+) -> Iterator[Teaming]:
+    made: dict[str, Any] = {"kai": (OnKai, kai_cluster), "none": (OnNone, plain_cluster)}
+    rig, cluster = made.get(request.param, (Teaming, None))
+    outside = Outside(tmp_path, *filter(None, [cluster]))
+    yield rig(own_database, outside)
+    outside.close()
+
+
+def created(rig: Teaming) -> dict[str, Any]:
+    """Team vision with its channel and people; what quartermaster.yaml would say of it."""
+    rig.created(channel=VISION, members=(ALICE, "S0GROUP"), leads=(ERIN,))
+    return dict(said(rig)["vision"])
+
+
+def said(rig: Teaming) -> TeamRows:
+    return rig.do(lambda session: teams_of_slack(session, "T0QM"))
+
+
+def changed(rig: Teaming, plural: str, namespace: str = "", **metadata: Any) -> None:
+    """Somebody changes the metadata of an object of the team."""
+    rig.world.patch(plural, "vision", {"metadata": metadata}, namespace)
+
+
+def refused(rig: Teaming) -> str:
+    """Why the team is not adopted."""
+    title, line = adopt(rig)
+    assert (title, said(rig)) == ("Not adopted:", {})
+    name, _, why = line.partition(": ")
+    assert name == "  Team vision on default"
+    return why
+
+
+def test_an_adopted_team_is_one_of_the_settings(any_engine: Teaming, tmp_path: Path) -> None:
+    before = created(any_engine)
+    lose(any_engine, tmp_path)
+    assert "vision" not in any_engine.settings().teams
+    assert adopt(any_engine, is_trial=True) == ["Teams to adopt:", TITLE]
+    assert said(any_engine) == {}
+    assert adopt(any_engine) == ["Adopted teams:", TITLE]
+    assert adopt(any_engine) == ["Known already: 1 team."]
+    assert said(any_engine) == {"vision": before}
+    assert any_engine.settings().teams["vision"].members.people == (ALICE,)
+
+
+def test_an_adopted_team_is_removed_as_any_other(any_engine: Teaming, tmp_path: Path) -> None:
+    created(any_engine)
+    lose(any_engine, tmp_path)
+    adopt(any_engine)
+    row_id = any_engine.remove()
+    any_engine.pass_time(seconds=10)
+    any_engine.decides(row_id)
+    any_engine.pass_time(minutes=2)
+    assert "vision" not in any_engine.names("namespaces")
+    assert said(any_engine) == {}
+
+
+def test_a_team_of_an_earlier_release_is_named(teaming: Teaming, tmp_path: Path) -> None:
+    created(teaming)
+    changed(teaming, "clusterqueues", annotations={labels.RECORD: None})
+    lose(teaming, tmp_path)
+    assert refused(teaming) == (
+        "Its objects have no annotation quartermaster.dev/record that this version can read: an"
+        f" earlier release created them. {BY_HAND}"
+    )
+
+
+def test_a_team_without_its_namespace_is_refused(teaming: Teaming, tmp_path: Path) -> None:
+    created(teaming)
+    teaming.world.delete("localqueues", "vision", "vision")
+    lose(teaming, tmp_path)
+    assert refused(teaming) == f"LocalQueue vision/vision does not exist. {BY_HAND}"
+
+
+def test_one_forged_record_makes_no_lead(teaming: Teaming, tmp_path: Path) -> None:
+    created(teaming)
+    queue = teaming.found("clusterqueues")
+    record = msgspec.json.decode(queue["metadata"]["annotations"][labels.RECORD])
+    record["said"]["leads"] = {"people": ["U0MALLORY"], "groups": []}
+    text = msgspec.json.encode(record).decode()
+    changed(teaming, "clusterqueues", annotations={labels.RECORD: text})
+    lose(teaming, tmp_path)
+    assert refused(teaming) == (f"Namespace vision says something else of the team. {BY_HAND}")
+
+
+def test_an_object_of_others_makes_no_team(teaming: Teaming, tmp_path: Path) -> None:
+    created(teaming)
+    changed(teaming, "namespaces", labels={labels.INSTALLATION: "fedcba9876543210"})
+    lose(teaming, tmp_path)
+    assert refused(teaming) == f"Namespace vision is not as it was created for this team. {BY_HAND}"
+
+
+def test_a_team_that_the_file_has_stays_there(teaming: Teaming, tmp_path: Path) -> None:
+    before = created(teaming)
+    lose(teaming, tmp_path)
+    teams = teaming.policy.model_dump(exclude_unset=True)["teams"] | {"vision": before}
+    teaming.policy = teaming.told(teams=teams)
+    assert refused(teaming) == (
+        "quartermaster.yaml names it, and counts. `/team remove` leaves it alone."
+    )
+
+
+def test_the_namespace_of_another_team_is_refused(teaming: Teaming, tmp_path: Path) -> None:
+    created(teaming)
+    lose(teaming, tmp_path)
+    own = {"channels": [TEAM_A], "namespace": "vision", "local_queue": "vision"}
+    policy: Settings = teaming.told(teams={"team-a": own})
+    teaming.policy = policy
+    assert refused(teaming) == f"Namespace vision belongs to team team-a. {BY_HAND}"
