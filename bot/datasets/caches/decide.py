@@ -22,6 +22,8 @@ ARRANGED_WITHIN = timedelta(hours=2)
 # After this the leftovers of a failed cache are for admins, who get a report every morning.
 GONE_WITHIN = timedelta(days=1)
 _RETAIN = "Retain"
+# A PVC that is older than its row by more than this was adopted.
+_CLOCKS_APART = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,9 @@ def _filling(
         return _completed(cache, job, seen)
     if has_condition(job.status.conditions, "Failed"):
         return _failed(cache, job, seen, best)
-    # The PVC of an adopted cache is older than its row.
-    waited = now - max(claim.metadata.creation_timestamp or cache.asked_at, cache.asked_at)
+    made_at = claim.metadata.creation_timestamp or cache.asked_at
+    is_adopted = made_at < cache.asked_at - _CLOCKS_APART
+    waited = now - (cache.asked_at if is_adopted else made_at)
     if seen.is_running or cache.started_at is not None:
         return UpdateStatus(CachePhase.FILLING, _lateness(cache, seen.said, best, now))
     if waited > STARTS_WITHIN:
