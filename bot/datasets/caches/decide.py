@@ -22,8 +22,8 @@ ARRANGED_WITHIN = timedelta(hours=2)
 # After this the leftovers of a failed cache are for admins, who get a report every morning.
 GONE_WITHIN = timedelta(days=1)
 _RETAIN = "Retain"
-# A PVC that is older than its row by more than this was adopted.
-_CLOCKS_APART = timedelta(minutes=1)
+# Usually PVC and Job are created together; the PVC of an adopted cache is older.
+_TOGETHER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def _filling(
     if has_condition(job.status.conditions, "Failed"):
         return _failed(cache, job, seen, best)
     made_at = claim.metadata.creation_timestamp or cache.asked_at
-    is_adopted = made_at < cache.asked_at - _CLOCKS_APART
-    waited = now - (cache.asked_at if is_adopted else made_at)
+    job_made_at = job.metadata.creation_timestamp or made_at
+    waited = now - (job_made_at if job_made_at - made_at > _TOGETHER else made_at)
     if seen.is_running or cache.started_at is not None:
         return UpdateStatus(CachePhase.FILLING, _lateness(cache, seen.said, best, now))
     if waited > STARTS_WITHIN:

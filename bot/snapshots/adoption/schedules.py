@@ -86,7 +86,8 @@ def _row(
     at, said = found.newest.object, found.said
     claim = found.newest.claim
     missed = next_slot(said.cron, said.time_zone, found.slot)
-    following = upcoming(said.cron, said.time_zone, now, SHORTEST)[0]
+    # No slot twice, even if the clock of this machine is behind.
+    following = upcoming(said.cron, said.time_zone, max(now, found.slot), SHORTEST)[0]
     if why := unfit(settings, found.newest.cluster, at, "Snapshots"):
         return why
     if not is_person(said.person):

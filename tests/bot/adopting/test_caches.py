@@ -1,5 +1,6 @@
 """Caches whose database was lost: version and dataset are known again, and nothing is copied."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ def test_an_old_cache_has_time_for_its_check(filling: Filling, tmp_path: Path) -
     lose(filling, tmp_path)
     filling.fills(seconds=300)
     adopt(filling)
+    filling.outside.clock.moment += timedelta(hours=3)
     filling.pass_time(minutes=2)
     assert filling.found(before.id).phase in {CachePhase.STARTING, CachePhase.FILLING}
     filling.pass_time(minutes=20)
