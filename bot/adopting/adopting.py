@@ -29,6 +29,8 @@ from bot.teams.adoption import teams
 from bot.teams.record import teams_of_slack
 from bot.training.adoption import runs
 
+# Thousands of rows in one transaction; no server waits for it.
+_PATIENCE_SECONDS = 1800.0
 _TEAM, _CACHE, _RUN = ("team", "teams"), ("cache", "caches"), ("run", "runs")
 _SNAPSHOT, _SCHEDULE = ("snapshot", "snapshots"), ("schedule", "schedules")
 _ENDED = ("ended run", "ended runs")
@@ -93,7 +95,7 @@ def adopt_from(
         return report
 
     try:
-        return database.transaction(work)
+        return database.transaction(work, patience_seconds=_PATIENCE_SECONDS)
     except _TrialError as trial:
         return trial.report
 

@@ -238,8 +238,9 @@ def adopt(path: Path, installation: str | None, *, is_meant: bool) -> None:
     """Give a new database back what lives in the clusters after the old one was lost.
 
     Stop the server and run `quartermaster migrate` first. The database continues the installation
-    that created the objects: its quota overrides end as they should, and its runs get a row and a
-    card again. Nothing is changed in the clusters, and a second run adopts nothing twice.
+    that created the objects: its quota overrides end as they should, its runs get a row and a card
+    again, and its teams of Slack, caches, snapshots and their schedules are known again. Nothing is
+    changed in the clusters, and a second run adopts nothing twice.
     """
     from bot.adopting.adopting import adopt_all
 

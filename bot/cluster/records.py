@@ -11,7 +11,7 @@ from bot.cluster.types.objects import ClusterObject
 # People who may create objects in a namespace may have written a record, so that values which a
 # database cannot store are none.
 Name = Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._-]*\Z")]
-Text = Annotated[str, msgspec.Meta(max_length=3000)]
+Text = Annotated[str, msgspec.Meta(max_length=10_000)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _NUL = "\\u0000"

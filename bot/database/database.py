@@ -66,19 +66,26 @@ class Database:
         """Commits what is queued."""
         self._writer.stop()
 
-    def transaction(self, work: Work[T], *, deadline: float | None = None) -> T:
+    def transaction(
+        self,
+        work: Work[T],
+        *,
+        deadline: float | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> T:
         """What `work` returns, once it is committed; repeated when another writer was first.
 
         `deadline` is a `time.monotonic()` moment after which nothing is committed any more;
         it makes this an acknowledgement path with short lock time-outs, to which work without
         one yields. Such work is also repeated when PostgreSQL is lost meanwhile, even at the
-        commit, so it must recognise what it has recorded. DatabaseError when the deadline passes
-        or the database fails; then nothing was written unless the error says otherwise.
+        commit, so it must recognise what it has recorded. Without one, `patience_seconds` is how
+        long it may take. DatabaseError when the deadline passes or the database fails; then nothing
+        was written unless the error says otherwise.
         """
         is_urgent = deadline is not None
         if not is_urgent:
             self.gate.yield_to_foreground()
-        limit = deadline if deadline is not None else time.monotonic() + PATIENCE_SECONDS
+        limit = deadline if deadline is not None else time.monotonic() + patience_seconds
         run = self._writer.run if self.is_sqlite else self._repeated
         result = run(work, limit, is_urgent=is_urgent)
         if not is_urgent and self._commits >= _COMMITS_BETWEEN_CHECKPOINTS:

@@ -64,6 +64,17 @@ def test_a_late_acknowledgement_is_rolled_back(database: Database) -> None:
     assert database.read(lambda session: session.get(Due, ("run", "late"))) is None
 
 
+def test_work_is_committed_within_its_patience(database: Database) -> None:
+    def work(session: Session) -> None:
+        due.wake(session, "run", "long", "lane", NOW)
+
+    with pytest.raises(DatabaseError):
+        database.transaction(work, patience_seconds=0.0)
+    assert database.read(lambda session: session.get(Due, ("run", "long"))) is None
+    database.transaction(work, patience_seconds=60.0)
+    assert database.read(lambda session: session.get(Due, ("run", "long"))) is not None
+
+
 def test_an_acknowledgement_does_not_queue_for_ever(database: Database) -> None:
     held, release = threading.Event(), threading.Event()
 
