@@ -79,6 +79,11 @@ def lose(rig: Restarted, folder: Path) -> None:
     """The same for another area: only who the people are is known again."""
     url = f"sqlite:///{folder}/anew.db"
     create_tables(url)
+    begin_anew(rig, url)
+
+
+def begin_anew(rig: Restarted, url: str) -> None:
+    """The server goes on with this database, which has tables."""
     known = rig.do(lambda session: [each.model_dump() for each in session.scalars(select(Person))])
     rig.database.close()
     rig.database = Database(url)

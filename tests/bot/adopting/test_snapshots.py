@@ -12,11 +12,12 @@ from bot.cluster import labels
 from bot.database.database import Database
 from bot.snapshots.snapshots.service import expire
 from bot.snapshots.tables import Snapshot, SnapshotPhase, SnapshotSchedule
-from tests.bot.adopting.rig import adopt, lose
+from tests.bot.adopting.rig import adopt, begin_anew, lose
 from tests.bot.ground import NOON, TEAM_A, Outside
 from tests.bot.snapshots.rig import TAKEN
 from tests.bot.snapshots.rig import Rig as Snapshots
 from tests.bot.snapshots.schedules.test_schedules import schedule
+from tests.databases import create_tables
 
 DAY = timedelta(days=1)
 KEPT = (
@@ -58,6 +59,21 @@ def test_an_adopted_snapshot_is_listed_and_stays(taking: Snapshots, tmp_path: Pa
     assert {key: getattr(after, key) for key in KEPT} == {key: getattr(before, key) for key in KEPT}
     assert (after.keep_until, taking.objects()) == (None, [before.name])
     assert (taking.effects()[begun:], taking.notes(after.id)) == ([], {})
+
+
+@pytest.mark.postgres
+def test_postgresql_takes_adoptions_but_no_trials(taking: Snapshots, postgres_url: str) -> None:
+    schedule(taking, "0 * * * *", most=2)
+    taking.pass_time(hours=1, minutes=10)
+    before = rows(taking)
+    create_tables(postgres_url)
+    begin_anew(taking, postgres_url)
+    shown = adopt(taking, is_trial=True)
+    assert (rows(taking), schedules(taking)) == ([], [])
+    assert len(adopt(taking)) == len(shown) == 4
+    assert [each.id for each in rows(taking)] == [each.id for each in before]
+    assert [each.claim_name for each in schedules(taking)] == ["imagenet"]
+    taking.database.close()
 
 
 def test_an_adopted_snapshot_is_restored_and_deleted(taking: Snapshots, tmp_path: Path) -> None:
