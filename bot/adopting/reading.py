@@ -28,6 +28,7 @@ from bot.quotas.engines.registry import ENGINES
 from bot.snapshots.adoption.snapshots import FoundSnapshot
 from bot.teams.adoption.teams import FoundTeam, key_of
 from bot.teams.objects import known_resource
+from bot.teams.stores import is_in_service
 from bot.training.adoption.runs import FoundRoot
 from bot.training.kinds import ROOTS
 
@@ -186,9 +187,12 @@ def _snapshots(
 
 
 def _teams(client: Client, engine: EngineDefinition) -> Iterator[FoundTeam]:
-    """The teams of Slack, by the objects of the engine; the bot may not list namespaces."""
+    """The teams of Slack, by the objects of the engine; the bot may not list namespaces.
+
+    Those whose engine keeps them in a service of its own are not found.
+    """
     found: dict[tuple[str, str], ClusterObject] = {}
-    for kind in engine.teams.kinds if engine.teams is not None else ():
+    for kind in (each for each in engine.teams.kinds if each not in engine.polled):
         for each in _listed(client, kind, f"{labels.INSTALLATION},{labels.TEAM}"):
             found.setdefault((_writer(each), each.labels[labels.TEAM]), each)
     for (installation, team), each in sorted(found.items()):
@@ -200,8 +204,10 @@ def _team(client: Client, found: FoundTeam) -> FoundTeam:
     there: dict[tuple[str, str, str], ClusterObject] = {}
     for each in found.record.objects if found.record is not None else ():
         resource = known_resource(each.kind)
+        if resource is None or is_in_service(resource):
+            continue
         try:
-            object_ = client.get(resource, each.name, each.namespace) if resource else None
+            object_ = client.get(resource, each.name, each.namespace)
         except ClusterError as error:
             if error.reason != "Forbidden":
                 raise

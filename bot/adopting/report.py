@@ -66,7 +66,8 @@ class Report:
         for each in self.unnoted:
             yield (
                 f"The queues of cluster {each} have no annotations, so it is not known which"
-                " quotas are raised. Compare them, and set them back by hand."
+                " quotas are raised. Compare them, and set them back by hand. Teams that were"
+                " created in Slack there are not known either: add them to quartermaster.yaml."
             )
         yield LOST_FOR_GOOD
 

@@ -33,7 +33,7 @@ from bot.teams.decide import (
 from bot.teams.objects import labelled, read, resource_of
 from bot.teams.observe import dry_run, states
 from bot.teams.record import ChangeFindings, TeamRecorder
-from bot.teams.stores import HOPELESS, TeamStores
+from bot.teams.stores import HOPELESS, TeamStores, is_in_service
 from bot.teams.tables import CHANGE, ChangePhase, TeamChange, Verb
 from bot.teams.uses import TeamUses, kept_for
 
@@ -158,7 +158,8 @@ class TeamController(Reconciler[TeamChange, TeamObserved, Decision]):
         each, cluster = decision.object, self._cluster(row)
         resource = resource_of(each.kind)
         body = labelled(each.body, cluster.installation, row.team)
-        body["metadata"]["annotations"][labels.RECORD] = recorded(row)
+        if not is_in_service(resource):
+            body["metadata"]["annotations"][labels.RECORD] = recorded(row)
         refused = self._stores.of(cluster, resource).create(resource, body, each.namespace)
         if refused is None:
             return decision
