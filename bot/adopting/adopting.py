@@ -36,13 +36,13 @@ _SNAPSHOT, _SCHEDULE = ("snapshot", "snapshots"), ("schedule", "schedules")
 _ENDED = ("ended run", "ended runs")
 _KINDS = (_TEAM, _CACHE, _RUN, _ENDED, _SNAPSHOT, _SCHEDULE)
 _MADE_FOR: tuple[tuple[str, str, type[SQLModel]], ...] = (
-    (labels.DATASET_SHARE, "share of a cache", CacheShare),
-    (labels.DATASET_VERSION, "survey of a dataset", Version),
-    (labels.DATASET_PUSH, "push", Push),
-    (labels.DATASET_CACHE, "cache", Cache),
-    (labels.RESTORE, "restored PVC", Restore),
-    (labels.REVERT, "revert", Revert),
-    (labels.PVC_COPY, "copy of a PVC", Copy),
+    (labels.DATASET_SHARE, "A share of a cache", CacheShare),
+    (labels.DATASET_VERSION, "A survey of a dataset", Version),
+    (labels.DATASET_PUSH, "A push", Push),
+    (labels.DATASET_CACHE, "A cache", Cache),
+    (labels.RESTORE, "A restored PVC", Restore),
+    (labels.REVERT, "A revert", Revert),
+    (labels.PVC_COPY, "A copy of a PVC", Copy),
 )
 
 
@@ -185,10 +185,10 @@ def _others(session: Session, content: Content, chosen: str) -> Iterator[Line]:
             continue  # It goes with its run.
         made_for = next((one for one in _MADE_FOR if one[0] in each.labels), None)
         if made_for is None:
-            what = "object"
+            what = "An object"
         else:
             label, what, table = made_for
             if session.get(table, each.labels[label]) is not None:
                 continue
-        why = f"A {what} that this database does not know. Nothing deletes it."
+        why = f"{what} that this database does not know. Nothing deletes it."
         yield Line(f"{kind} {each.namespace}/{each.name} on {cluster}", why)

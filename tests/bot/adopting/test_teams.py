@@ -12,10 +12,11 @@ from bot.config import Settings, TeamRows
 from bot.database.database import Database
 from bot.teams.record import teams_of_slack
 from playground.cluster.kai_story import kai_cluster
-from playground.cluster.story import plain_cluster
+from playground.cluster.story import plain_cluster, runai_cluster
 from tests.bot.adopting.rig import adopt, lose
-from tests.bot.ground import ALICE, ERIN, TEAM_A, Outside
-from tests.bot.teams.teaming import VISION, OnKai, OnNone, Teaming
+from tests.bot.ground import ALICE, ERIN, INSTALLATION, TEAM_A, Outside
+from tests.bot.quotas.engines.runai.plane import ControlPlane
+from tests.bot.teams.teaming import VISION, OnKai, OnNone, OnRunai, Teaming
 
 TITLE = (
     f"  vision: namespace vision, channels {VISION}, leads {ERIN}, members {ALICE} S0GROUP on"
@@ -38,6 +39,15 @@ def any_engine(
     outside = Outside(tmp_path, *filter(None, [cluster]))
     yield rig(own_database, outside)
     outside.close()
+
+
+@pytest.fixture
+def on_runai(own_database: Database, tmp_path: Path) -> Iterator[OnRunai]:
+    plane = ControlPlane(tmp_path)
+    outside = Outside(tmp_path, runai_cluster)
+    yield OnRunai(own_database, outside, plane)
+    outside.close()
+    plane.close()
 
 
 def created(rig: Teaming) -> dict[str, Any]:
@@ -86,6 +96,29 @@ def test_an_adopted_team_is_removed_as_any_other(any_engine: Teaming, tmp_path: 
     any_engine.pass_time(minutes=2)
     assert "vision" not in any_engine.names("namespaces")
     assert said(any_engine) == {}
+
+
+def test_teams_of_runai_are_not_found(on_runai: OnRunai, tmp_path: Path) -> None:
+    on_runai.created()
+    description = on_runai.plane.tenant.projects["vision"]["description"]
+    assert labels.RECORD not in description
+    marks = {labels.INSTALLATION: INSTALLATION, labels.MANAGED_BY: labels.MANAGER}
+    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    body = {"metadata": {"name": "left", "labels": marks}, "spec": spec}
+    on_runai.world.create("persistentvolumeclaims", body, "vision")
+    lose(on_runai, tmp_path)
+    assert adopt(on_runai) == [
+        "Not adopted:",
+        (
+            "  PersistentVolumeClaim vision/left on default: An object that this database does not"
+            " know. Nothing deletes it."
+        ),
+        (
+            "The queues of cluster default have no annotations, so it is not known which quotas"
+            " are raised. Compare them, and set them back by hand. Teams that were created in"
+            " Slack there are not known either: add them to quartermaster.yaml."
+        ),
+    ]
 
 
 def test_a_team_of_an_earlier_release_is_named(teaming: Teaming, tmp_path: Path) -> None:
