@@ -14,6 +14,7 @@ from bot.datasets.tables import Dataset, Version, VersionPhase
 from tests.bot.adopting.rig import adopt, lose
 from tests.bot.datasets.caches.filling import DONE, Filling
 from tests.bot.datasets.caches.rows import DIGEST
+from tests.bot.datasets.caches.test_filling_parts import COPIED, offered
 from tests.bot.datasets.rig import with_places
 from tests.bot.ground import Outside
 
@@ -71,6 +72,24 @@ def test_an_adopted_cache_is_checked_and_ready(filling: Filling, tmp_path: Path)
     assert known.manifest == version.manifest
     assert (owned.id, owned.source, owned.team) == (dataset.id, dataset.source, "team-a")
     assert (owned.readers, owned.is_open) == (["team-b"], False)
+
+
+def test_a_cache_of_folders_stays_one(filling: Filling, tmp_path: Path) -> None:
+    whole = cached(filling)
+    filling.fills(last=COPIED)
+    before = filling.begin(offered(filling)).cache
+    filling.pass_time(minutes=5)
+    lose(filling, tmp_path)
+    part = f"  {before.reference} of team-a: PVC datasets/{before.claim_name} on default"
+    assert sorted(adopt(filling)[1:]) == sorted([line(whole), part])
+    after = filling.found(before.id)
+    told = ("part", "reference", "digest", "objects", "size_bytes", "capacity_bytes")
+    assert {key: getattr(after, key) for key in told} == {key: getattr(before, key) for key in told}
+    assert filling.found(whole.id).part == ""
+    filling.run()
+    names = {job["metadata"]["name"]: job for job in filling.jobs()}
+    pod = names[before.job_name]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["args"][-4:] == ["--only", "train/", "--only", "val/"]
 
 
 def test_a_fill_goes_on_without_its_row(filling: Filling, tmp_path: Path) -> None:

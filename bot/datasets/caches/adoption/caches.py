@@ -61,7 +61,7 @@ def examine(session: Session, settings: Settings, found: FoundCache) -> Verdict:
         return Refused(_UNREADABLE)
     if why := _unfit(session, settings, found, said):
         return Refused(why)
-    title = f"{said.dataset.name}@{said.version.name} of {said.dataset.team}: {found.named}"
+    title = f"{said.reference} of {said.dataset.team}: {found.named}"
     return Adoptable(title, lambda session, now: _adopt(session, settings, found, said, now))
 
 
@@ -108,9 +108,10 @@ def _taken(session: Session, found: FoundCache, said: CacheRecord) -> str:
     if _has_other_version(session, said):
         return f"{dataset.name} has another version of that name or content."
     storage_class = found.object.spec.storage_class_name or ""
-    there = caching.of_version(session, version.id, found.cluster)
-    if any(each.storage_class == storage_class for each in there):
-        return f"{dataset.name}@{version.name} has another cache on {storage_class}."
+    place = (found.cluster, storage_class, said.part)
+    there = caching.anywhere(session, version.id)
+    if any((each.cluster, each.storage_class, each.part) == place for each in there):
+        return f"{said.reference} has another cache on {storage_class}."
     return ""
 
 
@@ -186,10 +187,11 @@ def _cache(settings: Settings, found: FoundCache, said: CacheRecord, now: dateti
         workspace_id=settings.workspace,
         version_id=version.id,
         dataset_id=said.dataset.id,
-        reference=f"{said.dataset.name}@{version.name}",
-        digest=version.digest,
-        objects=version.objects,
-        size_bytes=version.size_bytes,
+        reference=said.reference,
+        part=said.part,
+        digest=said.digest,
+        objects=said.objects,
+        size_bytes=said.size_bytes,
         team=team,
         person=at.labels.get(labels.PERSON, ""),
         channel=channel_of(settings.teams[team], said.channel),

@@ -1,6 +1,7 @@
 """What the PVC of a cache says of its rows, so that lost ones can be written again."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from sqlmodel import Session
@@ -43,15 +44,22 @@ class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
     digest: Text
     objects: Count
     size_bytes: Count
+    selected_from: Name
+    selection: dict[str, Any]
     asked_at: datetime
     ended_at: datetime | None
 
 
 class CacheRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A cache with its version and its dataset."""
+    """A cache with its version and its dataset; what it holds may be a `part` of the version."""
 
     dataset: DatasetRecord
     version: VersionRecord
+    reference: Text
+    part: Text
+    digest: Text
+    objects: Count
+    size_bytes: Count
     channel: Text
     job_name: Name
     layout: Text
@@ -70,6 +78,11 @@ def recorded(session: Session, cache: Cache) -> str:
         CacheRecord(
             dataset=DatasetRecord(**dataset.model_dump(include=set(_OF_DATASET))),
             version=VersionRecord(**version.model_dump(include=set(_OF_VERSION))),
+            reference=cache.reference,
+            part=cache.part,
+            digest=cache.digest,
+            objects=cache.objects,
+            size_bytes=cache.size_bytes,
             channel=cache.channel,
             job_name=cache.job_name,
             layout=cache.layout,
