@@ -15,7 +15,7 @@ from tests.object_stores import Lake
 ONE = Entry("one", 1, "c4ca4238a0b923820dcc509a6f75849b")
 OPENSSL = """
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 \
-    -keyout ca.key -out ca.crt -subj /CN=authority
+    -keyout ca.key -out ca.crt -subj /CN=authority -addext keyUsage=critical,keyCertSign
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 \
     -keyout tls.key -out tls.crt -subj /CN=store -CA ca.crt -CAkey ca.key \
     -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE
