@@ -37,7 +37,7 @@ class Store(Generic[T]):
     """
 
     def __init__(self, seconds: Seconds = time.monotonic) -> None:
-        self._objects: dict[Key, T] = {}
+        self._objects: dict[str, dict[str, T]] = {}  # by namespace and name
         self._index: dict[Key, tuple[T, ...]] = {}
         self._lists: dict[str | None, tuple[T, ...]] = {}
         self._lock = Lock()
@@ -57,41 +57,49 @@ class Store(Generic[T]):
 
     def replace(self, objects: Iterable[T]) -> list[tuple[Kind, T]]:
         """Takes a whole list in; returns how it differs from what was known."""
-        new = {_key(each): each for each in objects}
+        new: dict[str, dict[str, T]] = {}
+        for each in objects:
+            new.setdefault(each.metadata.namespace, {})[each.metadata.name] = each
         with self._lock:
             old, self._objects = self._objects, new
-            self._index = _indexed(new.values())
+            self._index = _indexed(_each(new))
             self._lists = {}
             self.synced = True
         return list(_differences(old, new))
 
     def put(self, object_: T) -> Kind | None:
         """Takes one object in; None when it was known just so."""
-        key = _key(object_)
+        meta = object_.metadata
         with self._lock:
-            old = self._objects.get(key)
+            space = self._objects.setdefault(meta.namespace, {})
+            old = space.get(meta.name)
             if old is not None:
-                if old.metadata.resource_version == object_.metadata.resource_version:
+                if old.metadata.resource_version == meta.resource_version:
                     return None
                 self._leave(old)
-            self._objects[key] = object_
+            space[meta.name] = object_
             self._enter(object_)
-            self._lists = {}
+            self._forget_lists(meta.namespace)
         return "modified" if old is not None else "added"
 
     def remove(self, object_: T) -> Kind | None:
         """Takes one object out; None when it was not known."""
+        meta = object_.metadata
         with self._lock:
-            old = self._objects.pop(_key(object_), None)
+            space = self._objects.get(meta.namespace, {})
+            old = space.pop(meta.name, None)
             if old is None:
                 return None
+            if not space:
+                del self._objects[meta.namespace]
             self._leave(old)
-            self._lists = {}
+            self._forget_lists(meta.namespace)
         return "deleted"
 
     def get(self, name: str, namespace: str) -> T | None:
         """One object."""
-        return self._objects.get((namespace, name))
+        space = self._objects.get(namespace)
+        return space.get(name) if space is not None else None
 
     def all(self, namespace: str | None) -> tuple[T, ...]:
         """All objects, or those of a namespace; made when first asked for after a change."""
@@ -103,8 +111,13 @@ class Store(Generic[T]):
 
     def _chosen(self, namespace: str | None) -> tuple[T, ...]:
         if namespace is None:
-            return tuple(self._objects.values())
-        return tuple(each for key, each in self._objects.items() if key[0] == namespace)
+            return tuple(_each(self._objects))
+        return tuple(self._objects.get(namespace, {}).values())
+
+    def _forget_lists(self, namespace: str) -> None:
+        """Other namespaces have not changed: what was made from their lists still holds."""
+        self._lists.pop(None, None)
+        self._lists.pop(namespace, None)
 
     def indexed(self, index: str, value: str) -> tuple[T, ...]:
         """The objects that have this owner, or this value of an indexed label."""
@@ -181,8 +194,9 @@ class View:
         return all(store.synced or store.absent for store in self._stores.values())
 
 
-def _key(object_: ClusterObject) -> Key:
-    return object_.metadata.namespace, object_.metadata.name
+def _each(objects: dict[str, dict[str, T]]) -> Iterator[T]:
+    for space in objects.values():
+        yield from space.values()
 
 
 def _index_keys(object_: ClusterObject) -> Iterator[Key]:
@@ -204,13 +218,20 @@ def _indexed(objects: Iterable[T]) -> dict[Key, tuple[T, ...]]:
     return {key: tuple(entries) for key, entries in found.items()}
 
 
-def _differences(old: dict[Key, T], new: dict[Key, T]) -> Iterator[tuple[Kind, T]]:
-    for key, each in new.items():
-        before = old.get(key)
-        if before is None:
-            yield "added", each
-        elif before.metadata.resource_version != each.metadata.resource_version:
-            yield "modified", each
-    for key, each in old.items():
-        if key not in new:
-            yield "deleted", each
+def _differences(
+    old: dict[str, dict[str, T]], new: dict[str, dict[str, T]]
+) -> Iterator[tuple[Kind, T]]:
+    nothing: dict[str, T] = {}
+    for namespace, space in new.items():
+        known = old.get(namespace, nothing)
+        for name, each in space.items():
+            before = known.get(name)
+            if before is None:
+                yield "added", each
+            elif before.metadata.resource_version != each.metadata.resource_version:
+                yield "modified", each
+    for namespace, space in old.items():
+        known = new.get(namespace, nothing)
+        for name, each in space.items():
+            if name not in known:
+                yield "deleted", each

@@ -73,6 +73,16 @@ def test_namespaces_are_kept_apart(view: View, store: Store[Pod]) -> None:
     assert view.get(PODS, "a") is None
 
 
+def test_a_change_elsewhere_makes_no_list_again(view: View, store: Store[Pod]) -> None:
+    store.replace([pod("a"), pod("b"), pod("a", namespace="team-b")])
+    before = view.all(PODS, "team-a")
+    store.put(pod("a", "2", namespace="team-b"))
+    store.remove(pod("a", namespace="team-b"))
+    assert view.all(PODS, "team-a") is before
+    store.remove(pod("a"))
+    assert names(view.all(PODS, "team-a")) == names(view.all(PODS)) == ["b"]
+
+
 def test_owners_and_run_labels_are_indexed(view: View, store: Store[Pod]) -> None:
     store.replace([pod("a", run="1", owner="o"), pod("b", run="1"), pod("c", owner="o")])
     assert names(view.owned_by(PODS, "o")) == ["a", "c"]
