@@ -290,4 +290,4 @@ def _choose(team: str | None, here: str | None, mine: list[str], place: ChannelP
 
 
 def _is_in(circle: Circle, person: str, groups: frozenset[str]) -> bool:
-    return person in circle.people or bool(groups & set(circle.groups))
+    return person in circle.people or not groups.isdisjoint(circle.groups)
