@@ -1,7 +1,8 @@
 """Keeps users, user groups and channels up to date from Slack, in the background."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from itertools import count
 from random import SystemRandom
 
 from sqlalchemy import delete
@@ -15,6 +16,7 @@ from bot.errors import ChatError
 from bot.people import people
 from bot.people.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.reconcile.controller import Step, Trouble
+from bot.reconcile.due import wake
 from bot.slack.client import SlackClient, User
 from bot.slack.markup import sentence
 from bot.slack.messages import TOPIC, Subject, ThreadMessage, post_once
@@ -27,6 +29,9 @@ _GROUP_AGAIN = timedelta(minutes=10)
 # have hundreds of channels.
 _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
+# How many are looked up at once, and after how many seconds each further one is. Slack allows 100
+# requests about people in a minute.
+_PEOPLE_PACE, _CHANNEL_PACE = (20, 0.75), (10, 1.5)
 _CHANNELS = ("C", "G")
 _SHARED = (
     "<#{}> is shared with another company. Its messages are sent here or to their owners; commands"
@@ -195,6 +200,28 @@ class Directory:
                 _note_members(session, workspace_id, group, members)
 
         self._database.transaction(work)
+
+
+def look_up_all(session: Session, settings: Settings, now: datetime) -> None:
+    """Schedules look-ups of all people, groups and channels in the configuration.
+
+    They are spread so that Slack refuses none. Whoever uses a command first is looked up at once.
+    """
+    workspace = settings.workspace
+    moments = _moments(now, *_PEOPLE_PACE)
+    for user in sorted(settings.named_people()):
+        if people.known(session, workspace, user) is None:
+            people.get_to_know(session, workspace, user, next(moments))
+    for group in sorted(settings.named_groups()):
+        wake(session, GROUP, people.row_id(workspace, group), people.LANE, now)
+    moments = _moments(now, *_CHANNEL_PACE)
+    for channel in sorted(settings.named_channels()):
+        people.look_at_channel(session, workspace, channel, next(moments))
+
+
+def _moments(now: datetime, at_once: int, seconds: float) -> Iterator[datetime]:
+    for number in count():
+        yield now + timedelta(seconds=max(0, number - at_once + 1) * seconds)
 
 
 def _described(client: SlackClient, user_id: str) -> User:

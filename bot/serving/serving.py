@@ -18,13 +18,13 @@ from bot.database.database import Session
 from bot.database.exclusive import alone
 from bot.errors import DatabaseError
 from bot.home.opening import HomeOpening
-from bot.people import people
 from bot.people.directory import (
     ChannelController,
     Directory,
     GroupController,
     PersonController,
     SharedChannels,
+    look_up_all,
 )
 from bot.reconcile import due
 from bot.reconcile.gauges import due_gauges
@@ -233,15 +233,7 @@ def _get_to_know(bot: Application) -> None:
     settings = bot.settings()
 
     def work(session: Session) -> None:
-        now = bot.clock.now()
-        for user in sorted(settings.named_people()):
-            if people.known(session, settings.workspace, user) is None:
-                people.get_to_know(session, settings.workspace, user, now)
-        for group in sorted(settings.named_groups()):
-            row = people.row_id(settings.workspace, group)
-            due.wake(session, people.GROUP, row, people.LANE, now)
-        for channel in sorted(settings.named_channels()):
-            people.look_at_channel(session, settings.workspace, channel, now)
+        look_up_all(session, settings, bot.clock.now())
 
     try:
         bot.database.transaction(work)

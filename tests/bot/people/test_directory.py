@@ -12,7 +12,12 @@ from bot.clock import Clock
 from bot.config import Settings
 from bot.database.database import Database
 from bot.people import people
-from bot.people.directory import ChannelController, GroupController, PersonController
+from bot.people.directory import (
+    ChannelController,
+    GroupController,
+    PersonController,
+    look_up_all,
+)
 from bot.people.people import Person
 from bot.reconcile.controller import Controller
 from bot.reconcile.due import Due, wake
@@ -215,3 +220,31 @@ def test_groups_named_no_more_are_forgotten(slack: Served, directory: Directory)
     directory.settings = directory.with_admins(None, slack)
     assert directory.read_group() == set()
     assert directory.due_in(people.GROUP, "S0ADMINS") is None
+
+
+def test_a_start_looks_up_everyone_at_the_pace_of_slack(directory: Directory) -> None:
+    """As many in a minute as Slack answers, and everyone in the end."""
+    now, known = directory.clock.now(), directory.settings
+    team = known.teams["team-a"]
+    many = team.model_copy(
+        update={
+            "channels": tuple(f"C0{number:03}" for number in range(200)),
+            "members": team.members.model_copy(
+                update={"people": tuple(f"U0{number:03}" for number in range(500))}
+            ),
+        }
+    )
+    settings = known.model_copy(update={"teams": {**known.teams, "team-a": many}})
+    directory.database.transaction(lambda session: look_up_all(session, settings, now))
+    rows = directory.database.read(lambda session: list(session.exec(select(Due))))
+    for kind, most, named in (
+        (people.PERSON, 100, settings.named_people()),
+        (people.CHANNEL, 50, settings.named_channels()),
+    ):
+        moments = sorted(row.due_at for row in rows if row.kind == kind and row.due_at)
+        assert len(moments) == len(named)
+        assert moments[0] == now
+        minute = timedelta(minutes=1)
+        assert all(
+            late - early >= minute for early, late in zip(moments, moments[most:], strict=False)
+        )
