@@ -19,6 +19,8 @@ from bot.slack.sending.delivery_rules import LOOK_FIRST, Changes
 from bot.slack.sending.rendering import Rendered
 
 _MOST = 4
+# All updates share one budget, which is far less than this at a time.
+_MOST_UPDATES = 40
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Outbox:
     def waiting(self) -> tuple[list[PendingMessage], datetime]:
         """The messages that may be shown next, most urgent first, and the database's time.
 
-        Of those that share a channel and a budget these are the first few: the rest have to wait
+        Of those that share a channel or a budget these are the first few: the rest have to wait
         for them, and there may be many.
         """
 
@@ -181,13 +183,15 @@ class Outbox:
     def _select_first(self) -> Select[Message]:
         now = bindparam("now", type_=Moment())
         is_posted = col(Message.ts).is_not(None)
+        order = (col(Message.shown_at).nulls_first(), col(Message.id))
         place = func.row_number().over(
             partition_by=(col(Message.channel), col(Message.detour), is_posted, col(Message.live)),
-            order_by=(col(Message.shown_at).nulls_first(), col(Message.id)),
+            order_by=order,
         )
+        turn = func.row_number().over(partition_by=(is_posted, col(Message.live)), order_by=order)
         parent = aliased(Message)
         ranked = (
-            select(col(Message.id), place.label("place"))
+            select(col(Message.id), place.label("place"), turn.label("turn"))
             .outerjoin(parent, col(Message.parent_id) == parent.id)
             .where(self._open(), or_(is_posted, _may_be_posted(parent)))
             .where(or_(col(Message.not_before).is_(None), col(Message.not_before) <= now))
@@ -197,6 +201,7 @@ class Outbox:
             select(Message)
             .join(ranked, col(Message.id) == ranked.c.id)
             .where(ranked.c.place <= _MOST)
+            .where(or_(col(Message.ts).is_(None), ranked.c.turn <= _MOST_UPDATES))
             .order_by(_yields(), col(Message.shown_at).nulls_first(), col(Message.id))
         )
 

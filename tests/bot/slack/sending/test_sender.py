@@ -2,9 +2,12 @@
 
 import time
 
+from sqlmodel import Session
+
 from bot.slack.card import Button
+from bot.slack.messages import CARD, Message
 from tests.bot.slack.receiving.dispatchers import wait_until
-from tests.bot.slack.sending.senders import SenderRig
+from tests.bot.slack.sending.senders import WHEN, SenderRig
 
 
 def test_a_card_is_posted_and_edited(post: SenderRig) -> None:
@@ -245,3 +248,33 @@ def test_a_full_channel_is_seldom_looked_at(post: SenderRig) -> None:
         post.show(f"lane-{passed}")
     looks = post.database.reads - reads
     assert looks <= 5 + (time.monotonic() - began) / 0.1
+
+
+def test_many_changed_cards_are_read_a_few_at_a_time(post: SenderRig) -> None:
+    """Slack takes 40 updates a minute, so of hundreds that wait the sender needs the first."""
+    runs = [f"lane-{number:03}" for number in range(100)]
+
+    def work(session: Session) -> None:
+        for run in runs:
+            session.add(
+                Message(
+                    workspace_id="T0QM",
+                    subject_kind="run",
+                    subject_id=run,
+                    purpose=CARD,
+                    channel=f"C0{run}",
+                    created_at=WHEN,
+                    live=True,
+                    wants=2,
+                    shown=1,
+                    place=f"C0{run}",
+                    ts="1.1",
+                    shown_at=WHEN,
+                )
+            )
+
+    post.database.transaction(work)
+    waiting, _ = post.sender._outbox.waiting()
+    ids = [row.id for row in post.rows()]
+    assert [each.row.id for each in waiting] == ids[:40]
+    assert post.sender.depth() == len(runs)
