@@ -1,8 +1,9 @@
-"""What watches saw, turned into due rows: gathered for a moment, written in one transaction."""
+"""What watches saw, turned into due rows: gathered for a moment, then written together."""
 
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -17,6 +18,8 @@ from bot.threads import EssentialThread
 log = structlog.get_logger()
 
 _GATHER_SECONDS = 0.1
+# A start finds all runs changed. Whoever writes meanwhile waits for one transaction at most.
+_MOST_AT_ONCE = 100
 _RETRY_SECONDS = 1.0
 _IDLE_SECONDS = 5.0
 
@@ -96,19 +99,20 @@ class Wakeups:
 
     def _write(self) -> None:
         """Writes them; those that could not be written wait again, whatever went wrong."""
-
-        def work(session: Session) -> None:
-            for each in sorted(self._writing):
-                wake(session, each.kind, each.id, each.lane, self._clock.now())
-
-        unwritten = self._writing
+        unwritten = sorted(self._writing)
         try:
-            self._database.transaction(work)
-            unwritten = set()
+            while unwritten:
+                self._database.transaction(partial(self._wake, unwritten[:_MOST_AT_ONCE]))
+                unwritten = unwritten[_MOST_AT_ONCE:]
         finally:
             with self._changed:
-                self._waiting |= unwritten
+                self._waiting.update(unwritten)
                 self._writing = set()
+
+    def _wake(self, some: Iterable[Wakeup], session: Session) -> None:
+        now = self._clock.now()
+        for each in some:
+            wake(session, each.kind, each.id, each.lane, now)
 
 
 def _wakeups_of(handler: WatchHandler, change: Change) -> Collection[Wakeup]:

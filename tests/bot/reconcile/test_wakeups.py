@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Iterable
 
+from sqlmodel import select
+
 from bot.clock import Clock
 from bot.cluster import resources
 from bot.cluster.view import Change
@@ -55,6 +57,28 @@ def test_a_change_during_the_writing_counts_again(database: Database) -> None:
     assert twice.wait(PATIENCE_SECONDS)
     wakeups.stop()
     assert database.read(lambda session: session.get_one(Due, ("run", "a")).wakes) == 2
+
+
+def test_thousands_of_rows_keep_no_writer_waiting(database: Database) -> None:
+    """A start finds every run changed; others write in between."""
+    rows = [f"{number:04}" for number in range(250)]
+    wakeups = Wakeups(database, Clock(), [lambda _change: concerns(*rows)])
+    commits: list[frozenset[str]] = []
+    enough = threading.Event()
+
+    def heard(topics: frozenset[str]) -> None:
+        commits.append(topics)
+        if len(commits) == 3:
+            enough.set()
+
+    database.on_commit(heard)
+    wakeups.on_change(CHANGE)
+    wakeups.start()
+    assert enough.wait(PATIENCE_SECONDS)
+    wakeups.stop()
+    found = database.read(lambda session: list(session.exec(select(Due).order_by(Due.id))))
+    assert [(row.id, row.wakes) for row in found] == [(row, 1) for row in rows]
+    assert len(commits) == 3
 
 
 def test_an_ear_that_breaks_deafens_no_other(database: Database) -> None:
