@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlmodel import Session, col
 
+from bot.database.prepared import Prepared
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.grammar.parameters import Reference
@@ -16,6 +17,17 @@ from bot.training.spec import Predecessor, asked_spec
 from bot.training.state import State
 from bot.training.tables import GOOD_ENDS, KIND, Run, RunPhase
 from bot.training.wording import ENDED, listed, phase_words
+
+# Built once: each change of a run asks this, and most teams have none.
+_WAITING_IDS = Prepared(
+    select(col(Run.id))
+    .where(
+        col(Run.team) == bindparam("team"),
+        col(Run.ended_at).is_(None),
+        col(Run.phase) == RunPhase.AFTER.value,
+    )
+    .order_by(col(Run.id))
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +121,10 @@ def after_words(session: Session, run: Run) -> tuple[Markup, ...]:
 
 def _waiting(session: Session, team: str) -> list[tuple[Run, tuple[Predecessor, ...]]]:
     """The runs of a team that wait for others, with those."""
-    rows = session.scalars(
-        select(Run)
-        .where(col(Run.team) == team, col(Run.ended_at).is_(None))
-        .where(col(Run.phase) == RunPhase.AFTER)
-        .order_by(col(Run.id))
-    )
-    return [(run, asked_spec(run).after) for run in rows]
+    session.flush()  # one may have begun or stopped to wait a moment ago
+    ids = [row[0] for row in _WAITING_IDS(session, {"team": team}).rows]
+    found = select(Run).where(col(Run.id).in_(ids)).order_by(col(Run.id))
+    return [(run, asked_spec(run).after) for run in session.scalars(found)] if ids else []
 
 
 def _stopped(run: Run, lost: Awaited, format_command: FormatCommand) -> State:

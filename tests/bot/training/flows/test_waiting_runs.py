@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlmodel import Session
 
 from bot.errors import NotFoundError, QuartermasterError
@@ -11,6 +12,7 @@ from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import DataMount
 from bot.slack.grammar.parameters import Nodes, RunEndReference
 from bot.slack.text import as_text
+from bot.training.flows.awaited import note_successors
 from bot.training.runs.card import People
 from bot.training.runs.listing import listing
 from bot.training.runs.replies import list_card, why_card
@@ -321,3 +323,31 @@ def test_a_lost_answer_creates_no_second_job(rig: Rig) -> None:
     rig.pass_time(minutes=20)
     assert rig.get(run_id).phase == RunPhase.SUCCEEDED
     assert created(rig) == 2
+
+
+def statements_of_a_change(rig: Rig, run_id: str) -> int:
+    """How many statements find the runs that wait for one that has changed, and wake them."""
+    counted = list[str]()
+
+    def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "FROM runs" in statement or "INTO due" in statement:
+            counted.append(statement)
+
+    def work(session: Session) -> None:
+        run = session.get_one(Run, run_id)
+        event.listen(Engine, "before_cursor_execute", count)
+        try:
+            note_successors(session, run, rig.clock.now())
+        finally:
+            event.remove(Engine, "before_cursor_execute", count)
+
+    rig.database.transaction(work)
+    return len(counted)
+
+
+def test_all_runs_that_wait_are_read_together(rig: Rig) -> None:
+    prep = rig.submit("prep", gpus=1)
+    assert statements_of_a_change(rig, prep) == 1
+    waits(rig, "train", "prep")
+    waits(rig, "test", "prep")
+    assert statements_of_a_change(rig, prep) == 2 + 2
