@@ -1,5 +1,6 @@
 """The status of ClusterQueues and LocalQueues, and the positions of those who wait."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -52,20 +53,20 @@ class QueueStatus:
         store = self._world.store
         workloads = [w for w in store.all(WORKLOAD) if not is_finished(w)]
         ledger = ledger_of(self._world)
+        of_queues: dict[str, list[Object]] = defaultdict(list)
+        of_locals: dict[Key, list[Object]] = defaultdict(list)
+        for each in workloads:
+            of_queues[self._cluster_queue(each)].append(each)
+            place = each["metadata"]["namespace"], each["spec"].get("queueName", "")
+            of_locals[place].append(each)
         for queue in list(store.all(CLUSTER_QUEUE)):
-            mine = [w for w in workloads if self._cluster_queue(w) == queue["metadata"]["name"]]
-            self._write_cluster_queue(queue, ledger.queues[queue["metadata"]["name"]], mine)
+            name = queue["metadata"]["name"]
+            self._write_cluster_queue(queue, ledger.queues[name], of_queues[name])
         for cohort in list(store.all(COHORT)):
             shared = self._shared(ledger.cohorts[cohort["metadata"]["name"]])
             self._world.change(COHORT, key_of(cohort), shared)
         for local in list(store.all(LOCAL_QUEUE)):
-            space, name = key_of(local)
-            mine = [
-                w
-                for w in workloads
-                if w["metadata"]["namespace"] == space and w["spec"].get("queueName") == name
-            ]
-            self._write_local_queue(local, mine)
+            self._write_local_queue(local, of_locals[key_of(local)])
 
     def _cluster_queue(self, workload: Object) -> str:
         if is_reserved(workload):
