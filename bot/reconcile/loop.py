@@ -156,11 +156,17 @@ class Loop:
         except Exception as error:  # noqa: BLE001  # logged, and said on its card
             self._back_off(held, controller, _broke("a step failed unexpectedly", held, error))
         finally:
-            with self._changed:
-                self._lanes[held.lane] -= 1
-                self._lanes += Counter()
+            self._ended(held)
+
+    def _ended(self, held: due.Claim) -> None:
+        """Makes room for another step; only where there was none may a row wait for it."""
+        with self._changed:
+            is_full = self._lanes[held.lane] >= self._per_lane
+            if is_full or self._lanes.total() >= self._workers:
                 self._nudged = True
                 self._changed.notify_all()
+            self._lanes[held.lane] -= 1
+            self._lanes += Counter()
 
     def _save(self, held: due.Claim, step: Step) -> None:
         def work(session: Session) -> None:

@@ -57,6 +57,25 @@ def test_a_wake_during_a_step_is_kept(database: Database) -> None:
     assert [c.wakes for c in claim(database)] == [2]
 
 
+def test_only_a_row_that_is_due_has_the_loop_look(database: Database) -> None:
+    """After most steps there is nothing to claim, which a transaction would find out."""
+    heard: list[frozenset[str]] = []
+    database.on_commit(heard.append)
+    for again, wakes_meanwhile, topics in (
+        (SOON, False, frozenset[str]()),
+        (None, False, frozenset[str]()),
+        (NOW, False, {due.TOPIC}),
+        (SOON, True, {due.TOPIC}),
+    ):
+        wake(database)
+        (held,) = claim(database)
+        if wakes_meanwhile:
+            wake(database)
+        heard.clear()
+        database.transaction(partial(due.settle, held=held, again=again, now=NOW))
+        assert frozenset[str]().union(*heard) == topics
+
+
 def test_a_claim_left_behind_is_taken_over(database: Database) -> None:
     wake(database)
     (left,) = claim(database)
