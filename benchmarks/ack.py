@@ -3,19 +3,22 @@
 import contextlib
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import click
+
 from benchmarks.rig.bot import LIST, SUBMIT, Command, caught_up, server_of, serving
 from benchmarks.rig.figures import Aim, Report, command, median, percentile
 from benchmarks.rig.live_runs import CHANGE_SECONDS, flickering, started
 from benchmarks.rig.load import Outcome
-from benchmarks.rig.processes import Server, load, reference
+from benchmarks.rig.processes import RigError, Server, load, reference
 from playground.world import World
+from tests.postgres import programs_of_postgres, running
 
 Key = tuple[str, str, str]
 
@@ -28,6 +31,7 @@ _CONNECTIONS = (16, 64)
 _BARE, _DURABLE, _FLOOR = "bare Bolt", "bare Bolt + INSERT", "load generator"
 _ANSWERING = "bare Bolt + respond"
 _READ, _WRITE = "/train list", "/train submit"
+_SQLITE, _POSTGRESQL = "sqlite", "postgresql"
 
 
 @dataclass(frozen=True)
@@ -103,16 +107,38 @@ class Measured:
                 yield from outcomes
 
 
-async def measure(quick: bool) -> Report:  # noqa: FBT001  # the rig calls it so
+async def measure(quick: bool, database: str = _SQLITE) -> Report:  # noqa: FBT001  # the rig calls it so
     """Rounds of all states: a fresh world for each way of asking."""
-    size = QUICK if quick else FULL
+    with _databases(database) as fresh:
+        return await _measured(QUICK if quick else FULL, fresh)
+
+
+@contextlib.contextmanager
+def _databases(kind: str) -> Iterator[Callable[[], str]]:
+    """The URLs of empty databases; empty ones where each is a file of SQLite."""
+    if kind == _SQLITE:
+        yield lambda: ""
+        return
+    programs = programs_of_postgres()
+    if programs is None:
+        raise RigError("PostgreSQL's initdb was not found; `make postgres` says how to install it")
+    with running(programs, keeps_commits=True) as server:
+        yield server.fresh
+
+
+async def _measured(size: Size, fresh: Callable[[], str]) -> Report:
     measured = Measured()
     for _, (name, state), (way, how) in product(
         range(size.rounds), size.states().items(), size.ways().items()
     ):
         # A table of many rows follows its acknowledgement, which is empty.
         read = LIST.unanswered() if state.runs else LIST
-        async with serving() as world, _runs(world, state), _targets(world, read) as targets:
+        rows = fresh()  # of what the bot is compared with, in the same sort of database
+        async with (
+            serving(fresh()) as world,
+            _runs(world, state),
+            _targets(world, read, rows) as targets,
+        ):
             for variant, outcome in await _all_asked(world, targets, how):
                 measured.outcomes[name, variant, way].append(outcome)
     return Report(_figures(measured), [*_aims(measured, size.states())])
@@ -127,10 +153,10 @@ async def _runs(world: World, state: State) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _targets(world: World, read: Command) -> AsyncIterator[Mapping[str, Target]]:
+async def _targets(world: World, read: Command, rows: str) -> AsyncIterator[Mapping[str, Target]]:
     secret, asked = world.slack.credentials.signing_secret, LIST.unanswered()
     with tempfile.TemporaryDirectory(prefix="quartermaster-bench-") as folder:
-        database = Path(folder) / "rows.db"
+        database = rows or str(Path(folder) / "rows.db")
         async with (
             reference("floor", secret, database) as floor,
             reference("bare", secret, database) as bare,
@@ -200,7 +226,20 @@ def _aims(measured: Measured, states: Mapping[str, State]) -> Iterator[Aim]:
     yield Aim("answers that did not follow", sum(each.lost for each in measured.of_bot()), 0)
 
 
-main = command("ack", "Acknowledgement of signed commands, compared with bare Bolt.", measure)
+main = command(
+    "ack",
+    "Acknowledgement of signed commands, compared with bare Bolt.",
+    measure,
+    [
+        click.Option(
+            ["--database"],
+            type=click.Choice([_SQLITE, _POSTGRESQL]),
+            default=_SQLITE,
+            show_default=True,
+            help="What the bot and the Bolt that commits keep their rows in.",
+        )
+    ],
+)
 
 if __name__ == "__main__":
     main()

@@ -70,11 +70,21 @@ STATUS = Command("U0ALICE", "C0TEAMA", "/quota", "status", "GPU quota of team-a"
 
 
 @contextlib.asynccontextmanager
-async def serving() -> AsyncIterator[World]:
-    """A world whose bot takes signed requests; all of it ends with the block."""
+async def serving(database_url: str = "") -> AsyncIterator[World]:
+    """A world whose bot takes signed requests; all of it ends with the block.
+
+    Its database is a file of SQLite without a URL.
+    """
+    async with opened_for(Setup(SETTINGS), database_url) as world:
+        await world.start_bots()
+        yield world
+
+
+@contextlib.asynccontextmanager
+async def opened_for(setup: Setup, database_url: str = "") -> AsyncIterator[World]:
+    """A world in a folder of its own, whose bot does not run yet; all of it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="quartermaster-bench-") as folder:
-        async with opened(Options(Path(folder), Setup(SETTINGS))) as world:
-            await world.start_bots()
+        async with opened(Options(Path(folder), setup, database_url)) as world:
             yield world
 
 

@@ -54,21 +54,27 @@ def median(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
-Measure = Callable[[bool], Coroutine[None, None, Report]]
+Measure = Callable[..., Coroutine[None, None, Report]]
 
 
-def command(name: str, summary: str, measure: Measure) -> click.Command:
-    """A command line round a measurement, which is told whether it has to be quick."""
+def command(
+    name: str, summary: str, measure: Measure, options: Sequence[click.Option] = ()
+) -> click.Command:
+    """A command line round a measurement, which is told whether it has to be quick.
+
+    It is told the values of further `options` by their names.
+    """
 
     @click.command(name, help=summary)
     @click.option("--quick", is_flag=True, help="Measure smaller sizes, for a quick result.")
     @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
     @click.option("--check", is_flag=True, help="Exit 1 and name the aim if one is missed.")
-    def run(*, quick: bool, as_json: bool, check: bool) -> None:
+    def run(*, quick: bool, as_json: bool, check: bool, **chosen: str) -> None:
         before = _load()
-        report = asyncio.run(measure(quick))
+        report = asyncio.run(measure(quick, **chosen))
         if as_json:
-            print(json.dumps({"benchmark": name, "quick": quick, **_told(report, before)}))
+            head = {"benchmark": name, "quick": quick, **chosen}
+            print(json.dumps({**head, **_told(report, before)}))
         else:
             print(_table(report, before))
         missed = [aim for aim in report.aims if not aim.is_met]
@@ -77,6 +83,7 @@ def command(name: str, summary: str, measure: Measure) -> click.Command:
                 print(aim, file=sys.stderr)
             sys.exit(1)
 
+    run.params += options
     return run
 
 

@@ -49,9 +49,9 @@ async def listed(kind: str, kubeconfig: Path) -> tuple[int, float]:
 
 
 @contextlib.asynccontextmanager
-async def reference(kind: str, secret: str, database: Path) -> AsyncIterator[Server]:
-    """A reference server while the block lasts."""
-    process = await _start("benchmarks.rig.reference", kind, secret, str(database))
+async def reference(kind: str, secret: str, database: str) -> AsyncIterator[Server]:
+    """A reference server while the block lasts; `database` is a file or a URL."""
+    process = await _start("benchmarks.rig.reference", kind, secret, database)
     try:
         if process.stdout is None:
             raise RigError("the reference server printed nothing")

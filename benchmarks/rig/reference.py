@@ -2,7 +2,8 @@
 
 KIND is `floor` (no framework and no work, the load generator's own limit), `bare` (Bolt that
 acknowledges at once), `durable` (Bolt that commits one INSERT before) or `answering` (Bolt that
-acknowledges, and responds with a table of 40 rows that is always the same). It prints its port.
+acknowledges, and responds with a table of 40 rows that is always the same). DATABASE is a file of
+SQLite or the URL of a PostgreSQL database. It prints its port.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import uvicorn
 from slack_bolt import Ack, App, BoltRequest, Respond
 from slack_bolt.authorization import AuthorizeResult
@@ -28,6 +30,8 @@ Body = dict[str, Any]
 
 _THREADS = 16
 _ARGUMENTS = 3
+_POSTGRESQL = "postgresql:"
+_TABLE_OF_ROWS = "CREATE TABLE commands (trigger TEXT PRIMARY KEY, text TEXT)"
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 _COMMANDS = ("/train", "/quota")
 _RESPONDING = 8
@@ -67,7 +71,7 @@ class Rows:
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode=WAL", "synchronous=FULL"):
             self._connection.execute(f"PRAGMA {pragma}")
-        self._connection.execute("CREATE TABLE commands (trigger TEXT PRIMARY KEY, text TEXT)")
+        self._connection.execute(_TABLE_OF_ROWS)
         self._numbers = itertools.count()
 
     def keep(self, body: Body) -> None:
@@ -78,6 +82,25 @@ class Rows:
             row = (trigger, body["text"])
             self._connection.execute("INSERT INTO commands VALUES (?, ?)", row)
             self._connection.execute("COMMIT")
+
+
+class ServerRows:
+    """A PostgreSQL database that keeps each command; each thread has a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._of_thread = threading.local()
+        self._numbers = itertools.count()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_TABLE_OF_ROWS)
+
+    def keep(self, body: Body) -> None:
+        """Commits a command."""
+        if not hasattr(self._of_thread, "connection"):
+            self._of_thread.connection = psycopg.connect(self._url, autocommit=True)
+        trigger = f"{body['trigger_id']}.{next(self._numbers)}"
+        connection: psycopg.Connection = self._of_thread.connection
+        connection.execute("INSERT INTO commands VALUES (%s, %s)", (trigger, body["text"]))
 
 
 class Floor(asyncio.Protocol):
@@ -128,6 +151,10 @@ def _authorize(team_id: str | None, enterprise_id: str | None) -> AuthorizeResul
     return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)
 
 
+def _rows(database: str) -> Rows | ServerRows:
+    return ServerRows(database) if database.startswith(_POSTGRESQL) else Rows(database)
+
+
 def _forget(_body: Body) -> None:
     pass
 
@@ -155,7 +182,7 @@ def main() -> None:
     if kind == "floor":
         asyncio.run(_serve_floor(listening))
         return
-    keep = Rows(sys.argv[_ARGUMENTS]).keep if kind == "durable" else _forget
+    keep = _rows(sys.argv[_ARGUMENTS]).keep if kind == "durable" else _forget
     app = answering(secret) if kind == "answering" else bolt(secret, keep)
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])
