@@ -20,8 +20,7 @@ _SUBMIT = Command(
     "Submitted run `done",
 )
 _STOP = Command("U0ALICE", "C0TEAMA", "/train", "stop done", "is being stopped")
-# Where the rows about a run are, and which column names it.
-_ABOUT: Mapping[str, str] = {
+ABOUT: Mapping[str, str] = {
     "runs": "id",
     "messages": "subject_id",
     "audit": "subject_id",
@@ -29,6 +28,8 @@ _ABOUT: Mapping[str, str] = {
     "run_spans": "run_id",
     "kept_logs": "run_id",
 }
+"""The tables with rows about a run, and the column of each that names it."""
+
 # What tells a copy from its original.
 _COPIED = {"id", "subject_id", "parent_id", "run_id", "name", "job_name", "job_uid"}
 # What is still to be said or done about the original is over for a copy, which ended long ago.
@@ -54,7 +55,7 @@ async def finish_one(world: World) -> str:
 def copy(world: World, run_id: str, count: int) -> None:
     """Makes it so many ended runs beside the original; the bot must not run meanwhile."""
     with _opened(world) as rows:
-        for table, names_run in _ABOUT.items():
+        for table, names_run in ABOUT.items():
             rows.execute(
                 f"DELETE FROM {table} WHERE {names_run} LIKE ?",  # noqa: S608 - our own names
                 (f"{run_id}-%",),

@@ -35,11 +35,11 @@ class Flicker:
     changes: int = 0
 
 
-async def started(world: World, count: int) -> list[Key]:
+async def started(world: World, count: int, run: Command = _RUN) -> list[Key]:
     """The pods of so many runs of team-a, which run and stay so."""
     asked = missing = count
     while missing:  # a machine that does much else refuses some
-        missing = (await load(_order(world, missing, asked - missing))).bad
+        missing = (await load(_order(world, run, missing, asked - missing))).bad
         asked += missing
     if not await world.cluster.until(lambda: len(_running(world)) >= count, _START_SECONDS):
         raise RigError(f"{len(_running(world))} of {count} runs started running")
@@ -63,9 +63,9 @@ async def flickering(world: World, keys: list[Key], seconds: float) -> AsyncIter
             await task
 
 
-def _order(world: World, count: int, first: int) -> Order:
+def _order(world: World, run: Command, count: int, first: int) -> Order:
     how = {"seconds": count / _SUBMITTED_A_SECOND, "rate": _SUBMITTED_A_SECOND, "first": first}
-    return _RUN.order(server_of(world), world.slack.credentials.signing_secret, **how)
+    return run.order(server_of(world), world.slack.credentials.signing_secret, **how)
 
 
 def _running(world: World) -> list[Key]:
@@ -78,7 +78,7 @@ async def _flicker(world: World, keys: list[Key], seconds: float, flicker: Flick
     begun, runs = loop.time(), False
     while True:
         for key in keys:
-            _show(world, key, runs=runs)
+            show(world, key, runs=runs)
             flicker.changes += 1
             due = begun + flicker.changes * seconds / len(keys)
             with contextlib.suppress(TimeoutError):
@@ -87,7 +87,7 @@ async def _flicker(world: World, keys: list[Key], seconds: float, flicker: Flick
         runs = not runs
 
 
-def _show(world: World, key: Key, *, runs: bool) -> None:
+def show(world: World, key: Key, *, runs: bool) -> None:
     """Has the pod's container run, or not run."""
     inside = world.cluster.inside
     now = world.clock.now()

@@ -59,7 +59,10 @@ class Order:
 
 @dataclass
 class Outcome:
-    """What came of an order; latencies in an open loop count from the intended moment."""
+    """What came of an order; latencies in an open loop count from the intended moment.
+
+    `followed_ms` are those until what follows an empty answer has come.
+    """
 
     latencies_ms: list[float] = field(default_factory=list)
     seconds: float = 0.0
@@ -68,6 +71,7 @@ class Outcome:
     bad_answers: list[str] = field(default_factory=list)
     empty: int = 0
     followed: int = 0
+    followed_ms: list[float] = field(default_factory=list)
 
     @property
     def lost(self) -> int:
@@ -82,9 +86,11 @@ class Requests:
         self._order = order
         self._next = order.first
         self._followed_at = followed_at
+        self.since: dict[int, float] = {}
 
-    def next(self) -> bytes:
-        """The bytes of another request."""
+    def next(self, since: float) -> bytes:
+        """The bytes of another request, whose latency counts from `since`."""
+        self.since[self._next] = since
         body = self._body(self._next)
         self._next += 1
         moment = str(int(time.time()))
@@ -155,7 +161,7 @@ class Connection(asyncio.Protocol):
 class Following(asyncio.Protocol):
     """One connection on which answers come that follow an empty one; each is taken."""
 
-    def __init__(self, taken: Callable[[], None]) -> None:
+    def __init__(self, taken: Callable[[int], None]) -> None:
         self._taken = taken
         self._received = b""
         self._transport: asyncio.Transport | None = None
@@ -169,9 +175,10 @@ class Following(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         if self._transport is not None and _is_whole(self._received):
+            path = self._received.split(b" ", 2)[1]
             self._received = b""
             self._transport.write(_TAKEN)
-            self._taken()
+            self._taken(int(path.rpartition(b"/")[2]))
 
 
 class Run:
@@ -214,7 +221,8 @@ class Run:
         else:
             self._left = count
             for connection in connections:
-                connection.send(self._requests.next(), time.perf_counter())
+                now = time.perf_counter()
+                connection.send(self._requests.next(now), now)
         async with asyncio.timeout(order.seconds + _GIVE_UP_SECONDS):
             await self._ended.wait()
         self._outcome.seconds = time.perf_counter() - begun
@@ -229,7 +237,9 @@ class Run:
                 async with asyncio.timeout(_FOLLOWED_SECONDS):
                     await self._all_followed.wait()
 
-    def _followed(self) -> None:
+    def _followed(self, number: int) -> None:
+        took = time.perf_counter() - self._requests.since[number]
+        self._outcome.followed_ms.append(took * 1000)
         self._outcome.followed += 1
         if self._outcome.lost <= 0:
             self._all_followed.set()
@@ -243,7 +253,7 @@ class Run:
 
     def _fire(self, intended: float) -> None:
         if self._idle:
-            self._idle.popleft().send(self._requests.next(), intended)
+            self._idle.popleft().send(self._requests.next(intended), intended)
         else:
             self._waiting.append(intended)
 
@@ -254,11 +264,12 @@ class Run:
         if self._order.rate:
             self._left -= 1
             if self._waiting:
-                connection.send(self._requests.next(), self._waiting.popleft())
+                intended = self._waiting.popleft()
+                connection.send(self._requests.next(intended), intended)
             else:
                 self._idle.append(connection)
         elif now < self._until:
-            connection.send(self._requests.next(), now)
+            connection.send(self._requests.next(now), now)
         else:
             self._left -= 1
         if not self._left:
