@@ -18,7 +18,7 @@ from bot.threads import EssentialThread
 log = structlog.get_logger()
 
 _GATHER_SECONDS = 0.1
-# A start finds all runs changed. Whoever writes meanwhile waits for one transaction at most.
+# A watch that begins anew may find all runs changed; others write between two transactions.
 _MOST_AT_ONCE = 100
 _RETRY_SECONDS = 1.0
 _IDLE_SECONDS = 5.0

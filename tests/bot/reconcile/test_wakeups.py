@@ -60,7 +60,7 @@ def test_a_change_during_the_writing_counts_again(database: Database) -> None:
 
 
 def test_thousands_of_rows_keep_no_writer_waiting(database: Database) -> None:
-    """A start finds every run changed; others write in between."""
+    """A watch that begins anew may find every run changed; others write in between."""
     rows = [f"{number:04}" for number in range(250)]
     wakeups = Wakeups(database, Clock(), [lambda _change: concerns(*rows)])
     commits: list[frozenset[str]] = []
