@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -100,13 +101,13 @@ def _head(target: Target, metadata: dict[str, Any]) -> Object:
     }
 
 
-def _joined(target: Target, entries: list[Entry], metadata: dict[str, Any]) -> bytes:
+def _joined(target: Target, entries: Sequence[Entry], metadata: dict[str, Any]) -> bytes:
     head = orjson.dumps(_head(target, metadata))[:-1]
     return b"".join((head, b',"items":[', b",".join([entry.raw for entry in entries]), b"]}"))
 
 
 def _page(
-    store: Store, entries: list[Entry], selects: Match, call: Call
+    store: Store, entries: Sequence[Entry], selects: Match, call: Call
 ) -> tuple[list[Entry], dict[str, Any]]:
     """What is selected of them, as far as the page goes; the rest is not looked at."""
     version = store.version

@@ -1,7 +1,7 @@
 """All objects of the cluster, each with its JSON beside it, and a history for watches."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ class Store:
         self.listeners: list[Callable[[Change], None]] = []
         self.history: dict[str, deque[Change]] = defaultdict(lambda: deque(maxlen=HISTORY))
         self._shelves: dict[str, dict[str, dict[str, Entry]]] = defaultdict(dict)
+        self._in_order: dict[str, dict[str, Sequence[Entry]]] = defaultdict(dict)
         self._owned: dict[str, dict[tuple[str, Key], None]] = defaultdict(dict)
         self.uids: dict[str, tuple[str, Key]] = {}
 
@@ -82,16 +83,22 @@ class Store:
         entry = self.entry(kind.qualified, (namespace, name))
         return copy_of(entry) if entry else None
 
-    def entries(self, kind: Kind, namespace: str = "") -> list[Entry]:
-        """All objects of a kind (in one namespace), in the order of their names."""
-        shelf = self._shelves[kind.qualified]
-        spaces = [namespace] if namespace else sorted(shelf)
-        return [
-            rows[name]
-            for space in spaces
-            for rows in [shelf.get(space, {})]
-            for name in sorted(rows)
-        ]
+    def entries(self, kind: Kind, namespace: str = "") -> Sequence[Entry]:
+        """All objects of a kind (in one namespace), in the order of their names.
+
+        Put in order once until one changes: a list of many comes in many pages.
+        """
+        known = self._in_order[kind.qualified]
+        if namespace not in known:
+            shelf = self._shelves[kind.qualified]
+            spaces = [namespace] if namespace else sorted(shelf)
+            known[namespace] = tuple(
+                rows[name]
+                for space in spaces
+                for rows in [shelf.get(space, {})]
+                for name in sorted(rows)
+            )
+        return known[namespace]
 
     def all(self, kind: Kind, namespace: str = "") -> Iterator[Object]:
         """All objects of a kind, shared, in no particular order."""
@@ -173,6 +180,7 @@ class Store:
             self._owned[uid][kind, key] = None
 
     def _tell(self, what: str, kind: Kind, before: Entry | None, after: Entry) -> None:
+        self._in_order[kind.qualified].clear()
         change = Change(what, kind.qualified, before.obj if before else None, after, self.version)
         self.history[kind.qualified].append(change)
         for listener in self.listeners:

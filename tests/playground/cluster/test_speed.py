@@ -51,3 +51,15 @@ def test_settling_does_not_look_at_static_pods(served: Served) -> None:
     assert time.process_time() - began < 5
     many = min(submit(f"many-{number}") for number in range(3))
     assert many < max(0.05, 5 * few)
+
+
+def test_unchanged_objects_are_put_in_order_once() -> None:
+    """A list of many objects is read in many pages."""
+    cluster = story_cluster(VirtualClock())
+    store, kind = cluster.inside.store, cluster.kind("secrets")
+    before = store.entries(kind, "team-a")
+    assert store.entries(kind, "team-a") is before
+    cluster.create("secrets", {"metadata": {"name": "another"}}, "team-a")
+    assert len(store.entries(kind, "team-a")) == len(before) + 1
+    cluster.delete("secrets", "another", "team-a")
+    assert store.entries(kind, "team-a") == before
