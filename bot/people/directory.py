@@ -205,7 +205,7 @@ class Directory:
 def look_up_all(session: Session, settings: Settings, now: datetime) -> None:
     """Schedules look-ups of all people, groups and channels in the configuration.
 
-    They are spread so that Slack refuses none. Whoever uses a command first is looked up at once.
+    They are spread so that Slack refuses none. A person who uses a command is looked up at once.
     """
     workspace = settings.workspace
     moments = _moments(now, *_PEOPLE_PACE)

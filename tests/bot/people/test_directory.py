@@ -222,7 +222,7 @@ def test_groups_named_no_more_are_forgotten(slack: Served, directory: Directory)
     assert directory.due_in(people.GROUP, "S0ADMINS") is None
 
 
-def test_a_start_looks_up_everyone_at_the_pace_of_slack(directory: Directory) -> None:
+def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
     """As many in a minute as Slack answers, and everyone in the end."""
     now, known = directory.clock.now(), directory.settings
     team = known.teams["team-a"]

@@ -57,7 +57,7 @@ def test_a_wake_during_a_step_is_kept(database: Database) -> None:
     assert [c.wakes for c in claim(database)] == [2]
 
 
-def test_only_a_row_that_is_due_has_the_loop_look(database: Database) -> None:
+def test_only_due_rows_have_the_loop_look(database: Database) -> None:
     """After most steps there is nothing to claim, which a transaction would find out."""
     heard: list[frozenset[str]] = []
     database.on_commit(heard.append)

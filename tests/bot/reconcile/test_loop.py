@@ -117,7 +117,7 @@ def test_an_outside_failure_is_told_in_its_words(database: Database) -> None:
     assert rows.troubles == [("a", Trouble("The cluster did not answer.", 1))]
 
 
-def test_a_step_that_left_room_for_others_brings_no_look(database: Database) -> None:
+def test_a_step_with_room_beside_brings_no_look(database: Database) -> None:
     rows = Rows(rest)
     loop = Loop(database, Clock(), [rows], workers=4, per_lane=2)
     for woken, looks_again in ((1, False), (2, True)):
