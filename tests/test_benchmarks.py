@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+import click
 from click.testing import CliRunner, Result
 
 from benchmarks.rig.figures import Aim, Report, command, percentile
@@ -38,6 +39,17 @@ def test_check_fails_and_names_the_missed_aim() -> None:
     assert result.exit_code == 1
     assert result.stderr == "MISSED later than 3 s: 1.00, at most 0\n"
     assert told().exit_code == 0
+
+
+def test_further_options_reach_the_measurement() -> None:
+    async def measure(quick: bool, database: str) -> Report:  # noqa: FBT001  # the rig calls it so
+        return Report({database: {"p50_ms": 1.0 if quick else 2.0}}, [])
+
+    option = click.Option(["--database"], default="sqlite")
+    run = command("ack", "A benchmark.", measure, [option])
+    said = json.loads(CliRunner().invoke(run, ["--json", "--database", "postgresql"]).stdout)
+    assert said["database"] == "postgresql"
+    assert said["figures"] == {"postgresql": {"p50_ms": 2.0}}
 
 
 def test_percentiles_are_values_that_were_measured() -> None:
