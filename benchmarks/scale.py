@@ -50,7 +50,7 @@ _CHANGES_A_SECOND = 20.0
 _CHANGES_A_MINUTE = 24.0
 _CALM = 0.35  # so much of a processor the bot takes at most once it has seen all there is
 _CALM_SECONDS, _CALM_LOOKS = 5.0, 60
-_CARD_LOOKS = 300
+_CARD_LOOKS = 600
 _SAID_LOOKS, _FEW = 600, 3
 _READ: Mapping[str, Command] = {
     "/quota status": STATUS,
@@ -148,10 +148,10 @@ async def _filled(world: World, size: Size) -> list[LiveRun]:
 
 
 async def _until_shown(world: World) -> None:
-    """Returns once the card of the first run says that it is running."""
+    """Returns once the card of the first run says that it is running, and all else is said."""
     for _ in range(_CARD_LOOKS):
         texts = map(world.slack.text_of, world.slack.channels["C0TEAMA"].messages)
-        if any("Running" in text for text in texts):
+        if any("Running" in text for text in texts) and not unsaid(world):
             return
         await pause(0.1)
     raise RigError("the card of the first run does not say that it is running")
