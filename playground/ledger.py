@@ -1,5 +1,6 @@
 """Every request the bot makes of the outside world, numbered, with faults set by number or name."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -39,15 +40,18 @@ class Ledger:
     by_name: dict[str, list[Fault]] = field(default_factory=dict)
     by_turn: dict[tuple[str, int], Fault] = field(default_factory=dict)
     struck: list[Request] = field(default_factory=list)
+    _numbered: int = 0
+    _turns: Counter[str] = field(default_factory=Counter)
 
     def open(self, service: str, name: str, about: str, *, effect: bool) -> Request:
         """Records a request and numbers it if it changes something outside the bot."""
-        number = 1 + sum(r.number is not None for r in self.requests) if effect else None
-        request = Request(service, name, about, number)
+        self._numbered += effect
+        self._turns[name] += 1
+        request = Request(service, name, about, self._numbered if effect else None)
         self.requests.append(request)
-        fault = self.by_turn.get((name, sum(each.name == name for each in self.requests)))
-        if fault is not None and number is not None:
-            self.by_number[number] = fault
+        fault = self.by_turn.get((name, self._turns[name]))
+        if fault is not None and request.number is not None:
+            self.by_number[request.number] = fault
         return request
 
     async def arrived(self, request: Request) -> bool:

@@ -123,8 +123,8 @@ class Pace:
         if await self._quiet_pulses() != first or self.changes.count != before:
             return None
         events = [cluster.next_event() for cluster in self.clusters]
-        dues = [pulse.next_due for pulse in first]
-        return [moment for moment in (*dues, *events) if moment is not None]
+        dues = [pulse.next_due - self.clock.error for pulse in first if pulse.next_due]
+        return [*dues, *(moment for moment in events if moment is not None)]
 
     def _settle(self) -> None:
         for cluster in self.clusters:
@@ -147,4 +147,4 @@ class Pace:
         return pulses or None
 
     def _knows_the_time(self, pulse: Pulse) -> bool:
-        return abs(timedelta(seconds=pulse.offset_seconds) - self.clock.offset) < _SAME
+        return abs(timedelta(seconds=pulse.offset_seconds) - self.clock.bot_offset) < _SAME

@@ -11,12 +11,25 @@ class Down(StrEnum):
     UNAVAILABLE = "unavailable"  # every request is answered 503
 
 
+@dataclass(frozen=True)
+class Broken:
+    """One call that Slack itself fails at: in these words, and perhaps after it was `done`.
+
+    Slack says of `internal_error` and `fatal_error` that some of a call may have succeeded.
+    """
+
+    code: str = "internal_error"
+    status: int = 500
+    done: bool = False
+
+
 @dataclass
 class Faults:
     """The switches; single requests are lost or killed through the ledger instead."""
 
     down: Down | None = None
     limited: dict[str, int] = field(default_factory=dict)  # method -> seconds of Retry-After
+    broken: dict[str, list[Broken]] = field(default_factory=dict)  # method -> its next calls
     slow_seconds: dict[str, float] = field(default_factory=dict)  # method -> wait before an answer
     doubled: bool = False  # each payload reaches the bot twice
     # Slack's pages say that it does not; people have seen both events for one message.

@@ -14,6 +14,7 @@ from playground.slack import (
 )
 from playground.slack.arguments import Arguments
 from playground.slack.errors import RateLimitedError, SlackError
+from playground.slack.faults import Broken
 from playground.slack.methods import Method, require
 from playground.slack.organisation import require_workspace
 from playground.slack.rates import POSTING
@@ -56,8 +57,9 @@ def has_effect(name: str) -> bool:
 def answer(state: State, name: str, args: Arguments, authorization: str) -> Answer:
     """Carries out one call and says what Slack says."""
     scopes = {"x-oauth-scopes": ",".join(sorted(state.scopes))}
+    broken = _taken(state, name)
     try:
-        result = _call(state, name, args, authorization)
+        result = {} if broken and not broken.done else _call(state, name, args, authorization)
     except RateLimitedError as error:
         state.refusals.append((name, error.code))
         told = {"retry-after": str(error.retry_after)}
@@ -65,7 +67,15 @@ def answer(state: State, name: str, args: Arguments, authorization: str) -> Answ
     except SlackError as error:
         state.refusals.append((name, error.code))
         return Answer({"ok": False, "error": error.code, **error.fields}, headers=scopes)
+    if broken:
+        return Answer({"ok": False, "error": broken.code}, broken.status)
     return Answer({"ok": True, **result}, headers=scopes)
+
+
+def _taken(state: State, name: str) -> Broken | None:
+    """How Slack fails at this call, if it does; the next one is another matter."""
+    waiting = state.faults.broken.get(name)
+    return waiting.pop(0) if waiting else None
 
 
 def _call(state: State, name: str, args: Arguments, authorization: str) -> Json:

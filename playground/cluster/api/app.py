@@ -61,6 +61,8 @@ class ClusterApp:
             await asyncio.sleep(self.faults.slow_seconds)
         refusal = self.faults.before(attributes.verb)
         result = failure(refusal) if refusal else self._perform(user, attributes, call)
+        if lost := self.faults.after(attributes.verb):
+            result = failure(lost)
         if await self.ledger.answered(request):
             if isinstance(result, Watch):
                 result.close()

@@ -3,7 +3,14 @@
 from dataclasses import dataclass, field
 
 from playground.cluster.api.watching import Watch
-from playground.cluster.objects.errors import ApiError, too_many_requests, unavailable
+from playground.cluster.objects.errors import (
+    ApiError,
+    etcd_timed_out,
+    too_many_requests,
+    unavailable,
+)
+
+_WRITES = frozenset({"create", "update", "patch", "delete"})
 
 
 @dataclass
@@ -11,6 +18,7 @@ class Faults:
     """Switches; counters are spent by one request each.
 
     `unavailable` answers everything with 503; `reset` closes connections without an answer.
+    Each of `etcd_timeouts` fails one write, each of `etcd_timeouts_after` one that was done.
     For a server that does not even listen there is `Cluster.go_down`.
     """
 
@@ -20,6 +28,8 @@ class Faults:
     too_many: int = 0
     retry_after_seconds: int = 1
     conflicts: int = 0
+    etcd_timeouts: int = 0
+    etcd_timeouts_after: int = 0
     gone_watches: int = 0
     watches: set[Watch] = field(default_factory=set)
 
@@ -30,6 +40,9 @@ class Faults:
         if self.too_many > 0:
             self.too_many -= 1
             return too_many_requests(self.retry_after_seconds)
+        if verb in _WRITES and self.etcd_timeouts > 0:
+            self.etcd_timeouts -= 1
+            return etcd_timed_out()
         if verb == "patch" and self.conflicts > 0:
             self.conflicts -= 1
             return ApiError(
@@ -38,6 +51,13 @@ class Faults:
                 "Operation cannot be fulfilled: the object has been modified; please apply your "
                 "changes to the latest version and try again",
             )
+        return None
+
+    def after(self, verb: str) -> ApiError | None:
+        """What is answered though the request was done, if anything."""
+        if verb in _WRITES and self.etcd_timeouts_after > 0:
+            self.etcd_timeouts_after -= 1
+            return etcd_timed_out()
         return None
 
     def watch_is_gone(self) -> bool:

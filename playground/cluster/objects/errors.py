@@ -44,8 +44,9 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            status["reason"] = self.reason
         if self.details:
             status["details"] = self.details
         return status | {"code": self.code}
@@ -170,6 +171,11 @@ def too_many_requests(seconds: int) -> ApiError:
 def unavailable(message: str) -> ApiError:
     """503: nothing works now."""
     return ApiError(503, "ServiceUnavailable", message)
+
+
+def etcd_timed_out() -> ApiError:
+    """500: whether the write was done is unknown; no reason is given, as for any other error."""
+    return ApiError(500, "", "etcdserver: request timed out")
 
 
 def unauthorized() -> ApiError:

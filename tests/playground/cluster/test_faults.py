@@ -115,6 +115,17 @@ def test_forced_conflict_spends_itself_on_one_patch(served: Served) -> None:
     assert codes == [409, 200]
 
 
+@pytest.mark.parametrize("is_done", [False, True])
+def test_etcd_times_out_before_or_after_write(served: Served, *, is_done: bool) -> None:
+    faults = served.cluster.faults
+    faults.etcd_timeouts, faults.etcd_timeouts_after = (0, 1) if is_done else (1, 0)
+    answer = served.bot.post(MAPS, json=config_map("settings"))
+    told = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    told |= {"message": "etcdserver: request timed out"}
+    assert (answer.status_code, answer.json()) == (500, {**told, "code": 500})
+    assert served.bot.get(f"{MAPS}/settings").status_code == (200 if is_done else 404)
+
+
 def test_slow_server_answers_late(served: Served) -> None:
     served.cluster.faults.slow_seconds = 0.2
     began = time.monotonic()

@@ -10,7 +10,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.webhook import WebhookClient
 
 from playground.ledger import Fault
-from playground.slack.faults import Down
+from playground.slack.faults import Broken, Down
 from tests.playground.slack.bots import bolt_app, through_sockets
 from tests.playground.slack.served import Served
 
@@ -98,6 +98,20 @@ def test_storm_answers_429_until_it_is_over(slack: Served) -> None:
     assert caught.value.response.headers["retry-after"] == "7"
     slack.workspace.faults.limited.clear()
     slack.bot.chat_update(channel=TEAM_A, ts=ts, text="y")
+
+
+@pytest.mark.parametrize(("status", "done"), [(500, False), (500, True), (200, True)])
+def test_slack_fails_at_one_call_which_may_be_done(
+    slack: Served, status: int, *, done: bool
+) -> None:
+    broken = Broken("fatal_error", status, done=done)
+    slack.workspace.faults.broken["chat.postMessage"] = [broken]
+    with pytest.raises(SlackApiError) as caught:
+        slack.bot.chat_postMessage(channel=TEAM_A, text="x")
+    answer = caught.value.response
+    assert (answer.status_code, answer["error"]) == (status, "fatal_error")
+    assert len(slack.workspace.channels[TEAM_A].messages) == done
+    slack.bot.chat_postMessage(channel=TEAM_A, text="y")
 
 
 def test_slow_answer_comes_after_the_effect(slack: Served) -> None:
