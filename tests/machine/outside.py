@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.cluster.labels import DATASET_CACHE, DATASET_SHARE, INSTALLATION, RUN
+from playground.cluster.cluster import Cluster
 from playground.slack.people import BOT_USER, Message
+from playground.slack.workspace import Workspace
 from tests.fuzz.acts import CANARY
-from tests.playground.cluster.served import Served
-from tests.playground.slack.served import Served as SlackServed
 
 BASE = 4
 """What team-a may use when nobody has asked for more."""
@@ -26,8 +26,8 @@ Object = dict[str, Any]
 class Outside:
     """The cluster and Slack, with what was seen of them until now."""
 
-    cluster: Served
-    slack: SlackServed
+    cluster: Cluster
+    slack: Workspace
     made: Counter[str] = field(default_factory=Counter)
     """How many Jobs were ever made of each run, by its label."""
     quota_seen: int = BASE
@@ -37,10 +37,10 @@ class Outside:
     """Runs whose data was deleted while they had not ended."""
 
     def __post_init__(self) -> None:
-        self.cluster.cluster.create("jobs", _strange_job(), "team-a")
-        self.cluster.cluster.create("configmaps", {"metadata": {"name": STRANGE}}, "team-a")
+        self.cluster.create("jobs", _strange_job(), "team-a")
+        self.cluster.create("configmaps", {"metadata": {"name": STRANGE}}, "team-a")
         self._external = self._fingerprint()
-        self.cluster.cluster.inside.store.listeners.append(self._saw)
+        self.cluster.inside.store.listeners.append(self._saw)
 
     def _saw(self, change: Any) -> None:
         if change.kind == "jobs.batch" and change.before is None:
@@ -54,7 +54,7 @@ class Outside:
 
     def _readers(self) -> list[str]:
         """The runs that read the data or wait for it: all that mount a PVC, and have not ended."""
-        store, kind = self.cluster.cluster.inside.store, self.cluster.cluster.kind("jobs")
+        store, kind = self.cluster.inside.store, self.cluster.kind("jobs")
         return [
             _labels(job)[RUN]
             for job in store.all(kind, "team-a")
@@ -63,7 +63,7 @@ class Outside:
 
     def _fingerprint(self) -> str:
         """What is not ours: all of it that people wrote, not what the cluster notes on it."""
-        cluster = self.cluster.cluster
+        cluster = self.cluster
         found = [cluster.get(kind, STRANGE, "team-a") for kind in ("jobs", "configmaps")]
         found += [cluster.get("clusterqueues", "team-b"), cluster.get("secrets", "wandb", "team-a")]
         told = [
@@ -75,7 +75,7 @@ class Outside:
 
     def quota(self) -> int:
         """What team-a may use now."""
-        queue = self.cluster.cluster.get("clusterqueues", "team-a")
+        queue = self.cluster.get("clusterqueues", "team-a")
         assert queue is not None
         (row,) = [
             row
@@ -88,12 +88,12 @@ class Outside:
 
     def jobs(self) -> dict[str, Object]:
         """Our Jobs by the run that they are labelled with."""
-        found = self.cluster.cluster.list("jobs", "team-a")
+        found = self.cluster.list("jobs", "team-a")
         return {_labels(job)[RUN]: job for job in found if {INSTALLATION, RUN} <= {*_labels(job)}}
 
     def messages(self) -> list[Message]:
         """What the bot has posted, all of it."""
-        channels = self.slack.workspace.channels.values()
+        channels = self.slack.channels.values()
         return [
             message
             for channel in channels
@@ -104,7 +104,7 @@ class Outside:
     def cards(self, channel: str, title: str) -> list[str]:
         """The cards in a channel whose title begins with these words, as they read."""
         texts = [
-            self.slack.workspace.text_of(message)
+            self.slack.text_of(message)
             for message in self.messages()
             if message.channel == channel and not message.is_reply and not message.viewer
         ]
@@ -150,7 +150,7 @@ class Outside:
         return ""
 
     def _state(self, message: Message) -> str:
-        first = self.slack.workspace.text_of(message).splitlines()[0]
+        first = self.slack.text_of(message).splitlines()[0]
         return first.partition(" · ")[2]
 
     def _wrong_quota(self, now: datetime) -> str:

@@ -82,7 +82,7 @@ class BotMachine(RuleBasedStateMachine):
         self.cluster.clock.runs = True  # one clock for all: it never goes back, not by a moment
         self.cluster.ledger.kill = self._die
         self.slack.workspace.ledger.kill = self._die
-        self.outside = Outside(self.cluster, self.slack)
+        self.outside = Outside(self.cluster.cluster, self.slack.workspace)
         self.cluster.cluster.write_kubeconfig(self.folder / "kubeconfig", BOT_TOKEN)
         shutil.copy(self.template, self.folder / "bot.db")
         self.members, self.approvers = [ALICE], [CAROL, ERIN]
