@@ -15,7 +15,7 @@ SHARED := --dist=worksteal --durations=20
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine test-cluster test-node test-mlflow test-azure chart test-chart test-release scan sbom postgres prometheus strace lint types docs migration bench ci clean
+.PHONY: help setup demo test test-long test-browser states pictures film fuzz kills faults machine soak test-cluster test-node test-mlflow test-azure chart test-chart test-release scan sbom postgres prometheus strace lint types docs migration bench ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,10 @@ kills: $(READY) postgres ## kill the bot at 200 random commits on SQLite and 200
 faults: $(READY) postgres ## restart, cut and stall PostgreSQL under two bots 40 times; SEED=7 repeats, FAULTS=8 is shorter
 	@$(PYTHON) -m pytest tests/world/test_database_faults.py -s \
 		--database-faults=$(or $(FAULTS),40) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
+
+soak: $(READY) ## have everything fail at random under people at work for 8 hours; SEED=7 repeats, HOURS=0.5 is shorter
+	@$(PYTHON) -m pytest tests/soak/test_soak.py -s \
+		--soak-hours=$(or $(HOURS),8) $(if $(SEED),--world-seed=$(SEED)) $(PYTEST_ARGS)
 
 test-cluster: $(READY) ## run the tests on a real control plane, built once (slow), or on that of KUBECONFIG
 	@sh scripts/control_plane.sh $(PYTHON)

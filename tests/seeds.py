@@ -6,11 +6,13 @@ import pytest
 
 _WORLD, _FUZZ, _ACTS, _BATCH = "--world-seed", "--fuzz-seed", "--fuzz-acts", "--fuzz-batch"
 _KILLS, _FAULTS, _EXAMPLES = "--commit-kills", "--database-faults", "--machine-examples"
+_SOAK = "--soak-hours"
 _IN_EVERY_RUN = 20_000
 _USUAL_SEED = 1
 _KILLS_IN_EVERY_RUN = 4
 _FAULTS_IN_EVERY_RUN = 4
 _EXAMPLES_IN_EVERY_RUN = 5
+_HOURS_IN_EVERY_RUN = 0.04
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,6 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
     many = "How many stories of what must never happen are made up."
     parser.addoption(_EXAMPLES, type=int, default=_EXAMPLES_IN_EVERY_RUN, help=many)
+    long = "For how many hours everything fails at random."
+    parser.addoption(_SOAK, type=float, default=_HOURS_IN_EVERY_RUN, help=long)
 
 
 def world_seed(config: pytest.Config) -> int:
@@ -58,6 +62,11 @@ def database_faults(config: pytest.Config) -> int:
 def machine_examples(config: pytest.Config) -> int:
     """How many stories are to be made up."""
     return int(config.getoption(_EXAMPLES))
+
+
+def soak_hours(config: pytest.Config) -> float:
+    """For how long everything is to fail."""
+    return float(config.getoption(_SOAK))
 
 
 def _seed(config: pytest.Config, option: str) -> int:
