@@ -12,7 +12,7 @@ _USUAL_SEED = 1
 _KILLS_IN_EVERY_RUN = 4
 _FAULTS_IN_EVERY_RUN = 4
 _EXAMPLES_IN_EVERY_RUN = 5
-_HOURS_IN_EVERY_RUN = 0.04
+_HOURS_IN_EVERY_RUN = 0.03
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,7 +8,7 @@ from playground.clock import VirtualClock
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
-def test_clock_that_steps_back_is_told_to_bots_alone() -> None:
+def test_clock_steps_back_for_bots_alone() -> None:
     async def steps() -> None:
         clock = VirtualClock()
         await clock.move_to(clock.now() + HOUR)

@@ -33,7 +33,7 @@ QUIET_SECONDS = (0.0, 2.9, 31.3, 61.7, 301.3)
 PATIENCE_SECONDS = 180.0
 """Real ones until all is true: Slack takes a minute of updates a minute, and bots back off."""
 _BECAME_READY_SECONDS, _SENDING_SECONDS, _LOOK_SECONDS = 120.0, 90.0, 0.5
-_RUN_HOURS, _MOST_WAITS, _MONTH_HOURS = 7, 100, 32 * 24
+_RUN_HOURS, _MOST_WAITS, _MONTHS, _MONTH_HOURS = 7, 100, 4, 32 * 24
 """Runs end after six hours, but may wait for each other."""
 _CLEANING_SECONDS, _MOST_CLEANINGS = 301.0, 40
 _LONGEST_WITHOUT_DEATHS, _ROUNDS_OF_ALL = 8, 16
@@ -126,11 +126,11 @@ class Soak:
         return self.judge.wrong()
 
     async def ends(self) -> None:
-        """What was raised for hours is put back; two months later what expires is gone.
+        """What was raised for hours is put back; months later what expires is gone.
 
-        In the first of them caches are evicted, which is said about them.
+        Caches take long: it is said that one is about to be evicted, then it is, then it is over.
         """
-        hours = [4, *(_RUN_HOURS for _ in range(_MOST_WAITS)), *2 * (_MONTH_HOURS,)]
+        hours = [4, *(_RUN_HOURS for _ in range(_MOST_WAITS)), *_MONTHS * (_MONTH_HOURS,)]
         for each in hours:
             if each != _RUN_HOURS or self.judge.live_runs():
                 await self._leap(3600 * each)

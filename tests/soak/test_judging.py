@@ -139,7 +139,7 @@ async def judged(options: Options) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_wrong_in_a_soak_is_seen(options: Options, tmp_path: Path) -> None:
+def test_what_is_wrong_in_soak_is_seen(options: Options, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/quartermaster.db"
     asyncio.run(judged(replace(options, setup=SETUP, template=None, database_url=url)))
 

@@ -14,7 +14,7 @@ from tests.soak.soak import SETUP, soaked
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-def test_nothing_is_lost_or_untrue_while_everything_fails(
+def test_nothing_is_lost_while_everything_fails(
     options: Options, disk: Disk | None, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder = disk.folder if disk else tmp_path

@@ -101,7 +101,7 @@ def test_storm_answers_429_until_it_is_over(slack: Served) -> None:
 
 
 @pytest.mark.parametrize(("status", "done"), [(500, False), (500, True), (200, True)])
-def test_slack_fails_at_one_call_which_may_be_done(
+def test_slack_fails_at_call_perhaps_after_effect(
     slack: Served, status: int, *, done: bool
 ) -> None:
     broken = Broken("fatal_error", status, done=done)
