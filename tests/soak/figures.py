@@ -92,6 +92,7 @@ class Figures:
     faults: Mapping[str, int] = field(default_factory=dict)
     requests: int = 0
     lost: int = 0
+    spoilt: int = 0
 
     def growth(self) -> str:
         """What grew, that must not; empty where nothing did."""
@@ -130,6 +131,7 @@ class Figures:
         yield "|---|---|"
         yield f"| Commands, acknowledged | {self.commands:,}, {self.acknowledged:,} |"
         yield f"| Requests of the bot, cut or without answer | {self.requests:,}, {self.lost:,} |"
+        yield f"| Answers of the object store spoilt | {self.spoilt:,} |"
         ended = ", ".join(f"{how}: {many}" for how, many in sorted(self.ended.items()))
         yield f"| Restarts | {self.restarts} ({ended or 'none'}) |"
         yield from (f"| {name} | {many} |" for name, many in sorted(self.faults.items()))

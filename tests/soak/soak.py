@@ -152,6 +152,7 @@ class Soak:
         figures.acknowledged = sum(act.is_heard for act in self.people.acts)
         figures.restarts, figures.ended = self.restarts.count, self.restarts.ended
         figures.faults = self.faults.happened
+        figures.spoilt = self.faults.store.spoilt
         figures.requests, figures.lost = len(ledger.requests), len(ledger.struck)
 
     async def _record(self, number: int) -> None:

@@ -12,6 +12,7 @@ class Store:
     """Spoils the next so many answers, each in its own way."""
 
     def __init__(self) -> None:
+        self.spoilt = 0
         self._left = 0
         self._random = Random()  # noqa: S311  # replaced by that of the soak
         self._proxy: Proxy | None = None
@@ -40,6 +41,7 @@ class Store:
         if self._left <= 0:
             return
         self._left -= 1
+        self.spoilt += 1
         kind = self._random.randrange(3)
         if kind == 0:
             exchange.answer(503, "SlowDown")
