@@ -18,7 +18,7 @@ from playground.settings import CONFIG, Setup
 from playground.slack.rates import Rates
 from playground.world import Options, World
 from tests.handlers.command_client import ALICE, CAROL, TEAM_A
-from tests.machine.outside import Outside
+from tests.machine.outside import BASE, Outside
 from tests.soak.bots import Restarts
 from tests.soak.disk import Disk
 from tests.soak.faults import Faults
@@ -33,7 +33,7 @@ QUIET_SECONDS = (0.0, 2.9, 31.3, 61.7, 301.3)
 PATIENCE_SECONDS = 180.0
 """Real ones until all is true: Slack takes a minute of updates a minute, and bots back off."""
 _BECAME_READY_SECONDS, _SENDING_SECONDS, _LOOK_SECONDS = 120.0, 90.0, 0.5
-_RUN_HOURS, _MOST_WAITS, _MONTHS, _MONTH_HOURS = 7, 100, 4, 32 * 24
+_RUN_HOURS, _MOST_WAITS, _EVICTING, _MONTH_HOURS = 7, 100, 8, 32 * 24
 """Runs end after six hours, but may wait for each other."""
 _CLEANING_SECONDS, _MOST_CLEANINGS = 301.0, 40
 _LONGEST_WITHOUT_DEATHS, _ROUNDS_OF_ALL = 8, 16
@@ -126,24 +126,26 @@ class Soak:
         return self.judge.wrong()
 
     async def ends(self) -> None:
-        """What was raised for hours is put back; months later what expires is gone.
+        """What was raised for hours is put back; a month later what expires is gone.
 
-        Caches take long: it is said that one is about to be evicted, then it is, then it is over.
+        A cache of which no run makes use is announced after a day, and evicted hours later.
         """
-        hours = [4, *(_RUN_HOURS for _ in range(_MOST_WAITS)), *_MONTHS * (_MONTH_HOURS,)]
-        for each in hours:
+        for each in (4, *[_RUN_HOURS] * _MOST_WAITS):
             if each != _RUN_HOURS or self.judge.live_runs():
                 await self._leap(3600 * each)
-                await self.comes_to_rest("after the last round")
+                await self.comes_to_rest("hours after the last round")
         assert self.judge.live_runs() == []
+        for each in (30, *[1] * _EVICTING, _MONTH_HOURS):
+            await self._leap(3600 * each)
+        await self.comes_to_rest("a month after the last round")
         for _ in range(_MOST_CLEANINGS):
             if overdue(self.faults.database):
                 await self._leap(_CLEANING_SECONDS)
-        if left := overdue(self.faults.database):
-            raise WrongError(f"rows are left that had to go: {left} (seed {self.seed})")
-        assert self.judge.outside.quota() == 4
         self.figures.samples.append(taken(self.world, self.faults.database, self.begun))
         self._count()
+        if left := overdue(self.faults.database):
+            raise WrongError(f"rows are left that had to go: {left} (seed {self.seed})")
+        assert self.judge.outside.quota() == BASE
 
     def _count(self) -> None:
         figures, ledger = self.figures, self.world.ledger
