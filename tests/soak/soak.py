@@ -33,8 +33,10 @@ QUIET_SECONDS = (0.0, 2.9, 31.3, 61.7, 301.3)
 PATIENCE_SECONDS = 180.0
 """Real ones until all is true: Slack takes a minute of updates a minute, and bots back off."""
 _BECAME_READY_SECONDS, _SENDING_SECONDS, _LOOK_SECONDS = 120.0, 90.0, 0.5
-_RUN_HOURS, _MOST_WAITS, _EVICTING, _MONTH_HOURS = 7, 100, 8, 32 * 24
+_RUN_HOURS, _MOST_WAITS = 7, 100
 """Runs end after six hours, but may wait for each other."""
+_UNUSED_SECONDS, _MONTH_SECONDS = 30 * 3600.0, 32 * 24 * 3600.0
+_SWEEP_SECONDS, _SWEEPS = 2400.0, 15  # an hour would be a pause
 _CLEANING_SECONDS, _MOST_CLEANINGS = 301.0, 40
 _LONGEST_WITHOUT_DEATHS, _ROUNDS_OF_ALL = 8, 16
 _GPU_DAILY = "C0DAILY"
@@ -128,15 +130,16 @@ class Soak:
     async def ends(self) -> None:
         """What was raised for hours is put back; a month later what expires is gone.
 
-        A cache of which no run makes use is announced after a day, and evicted hours later.
+        The eviction of an unused cache is announced after a day, and after each pause of the bot.
+        Four hours without a pause later it is evicted.
         """
         for each in (4, *[_RUN_HOURS] * _MOST_WAITS):
             if each != _RUN_HOURS or self.judge.live_runs():
                 await self._leap(3600 * each)
                 await self.comes_to_rest("hours after the last round")
         assert self.judge.live_runs() == []
-        for each in (30, *[1] * _EVICTING, _MONTH_HOURS):
-            await self._leap(3600 * each)
+        for each in (_UNUSED_SECONDS, *[_SWEEP_SECONDS] * _SWEEPS, _MONTH_SECONDS):
+            await self._leap(each)
         await self.comes_to_rest("a month after the last round")
         for _ in range(_MOST_CLEANINGS):
             if overdue(self.faults.database):
