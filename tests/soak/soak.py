@@ -138,8 +138,8 @@ class Soak:
                 await self._leap(3600 * each)
                 await self.comes_to_rest("hours after the last round")
         assert self.judge.live_runs() == []
-        for each in (_UNUSED_SECONDS, *[_SWEEP_SECONDS] * _SWEEPS, _MONTH_SECONDS):
-            await self._leap(each)
+        for seconds in (_UNUSED_SECONDS, *[_SWEEP_SECONDS] * _SWEEPS, _MONTH_SECONDS):
+            await self._leap(seconds)
         await self.comes_to_rest("a month after the last round")
         for _ in range(_MOST_CLEANINGS):
             if overdue(self.faults.database):
