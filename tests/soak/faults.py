@@ -89,7 +89,7 @@ class Faults:
         await self.sorts[sort](random)
 
     async def heal(self) -> None:
-        """Nothing fails any more, whatever was still to come."""
+        """Nothing fails any more, whatever was still to come; but for what the store still owes."""
         world, slack = self.world, self.world.slack
         world.ledger.by_name.clear()
         for waiting in (slack.faults.limited, slack.faults.broken, slack.faults.slow_seconds):

@@ -31,8 +31,10 @@ class Store:
         self._left, self._random = many, random
 
     def heal(self) -> None:
-        """All answers are right again, and those of before are forgotten."""
-        self._left = 0
+        """Forgets the answers of before; what is still to be spoilt meets who asks next.
+
+        Jobs that copy begin late in a round: else most of it would meet none.
+        """
         if self._proxy is not None:
             self._proxy.exchanges.clear()
 
