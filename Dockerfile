@@ -1,9 +1,9 @@
 # The bot alone: no playground, no build tools, no shell scripts. For amd64 and arm64: every package of uv.lock has a wheel
 # for both, so nothing is compiled.
 
-# Debian 12 with Python 3.11, on which all tests run, and pip. A mirror of yours:
-# --build-arg BASE=registry.example.com/python:3.11-slim-bookworm. Releases name the base by its digest (scripts/release.py).
-ARG BASE=python:3.11-slim-bookworm
+# Debian 13 with Python 3.14 and pip; 3.11 to 3.14 are supported. A mirror of yours:
+# --build-arg BASE=registry.example.com/python:3.14-slim-trixie. Releases name the base by its digest (scripts/release.py).
+ARG BASE=python:3.14-slim-trixie
 FROM ${BASE} AS build
 
 RUN pip install --no-cache-dir --disable-pip-version-check uv==0.13.8

@@ -6,8 +6,9 @@ set -eu
 UV_VERSION=0.13.8
 uv=.venv-tools/bin/uv
 
+# SETUP_PYTHON is tried first.
 find_python() {
-    for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    for name in ${SETUP_PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
         if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$name"
             return
