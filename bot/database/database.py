@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Event
+from threading import Event, Lock
 from typing import TypeVar
 
 from sqlalchemy import text
@@ -37,10 +37,13 @@ _SHORT_TIMEOUTS = (
 class Database:
     """A database as the bot uses it: serializable writes, consistent reads.
 
-    On SQLite one thread runs all writes of the process and commits those that wait together; on
-    PostgreSQL each runs in the thread of its caller. `on_commit` listeners learn which topics
-    (`due`, `messages`) a committed transaction touched. `gate` is how work in the background
-    yields to requests of people.
+    On SQLite one thread runs all writes of the process and commits those that wait together. On
+    PostgreSQL each runs in the thread of its caller, requests of people one after the other, and
+    beside them those of the background: of serializable transactions at once all but one are
+    repeated, as they read and write the same small tables.
+
+    `on_commit` listeners learn which topics (`due`, `messages`) a committed transaction touched.
+    `gate` is how work in the background yields to requests of people.
     """
 
     def __init__(self, url: str, gate: ForegroundGate | None = None) -> None:
@@ -48,6 +51,7 @@ class Database:
         self._write, self._read = engines(url)
         self.is_sqlite = self._write.dialect.name == "sqlite"
         self._writer = GroupCommit(self._write, self._committed)
+        self._request_turn, self._background_turn = Lock(), Lock()
         self._away = Event()  # is never set: a server that restarts is tried in intervals
         self._commits = 0
         self._listeners: list[Callable[[Topics], None]] = []
@@ -152,15 +156,21 @@ class Database:
     def _attempt(
         self, work: Work[T], limit: float, *, is_urgent: bool, doubt: DBAPIError | None
     ) -> T:
-        with self._write.connect() as connection, session_on(connection) as session:
-            with connection.begin():
-                if is_urgent:
-                    connection.exec_driver_sql(_SHORT_TIMEOUTS)
-                result = work(session)
-                session.flush()
-                if time.monotonic() >= limit:
-                    raise failures.failed(doubt) if doubt else failures.late()
-            topics = frozenset(session.info.get(TOPICS, ()))
+        turn = self._request_turn if is_urgent else self._background_turn
+        if not turn.acquire(timeout=max(0.0, limit - time.monotonic())):
+            raise failures.failed(doubt) if doubt else failures.busy()
+        try:
+            with self._write.connect() as connection, session_on(connection) as session:
+                with connection.begin():
+                    if is_urgent:
+                        connection.exec_driver_sql(_SHORT_TIMEOUTS)
+                    result = work(session)
+                    session.flush()
+                    if time.monotonic() >= limit:
+                        raise failures.failed(doubt) if doubt else failures.late()
+                topics = frozenset(session.info.get(TOPICS, ()))
+        finally:
+            turn.release()
         self._committed(topics)
         return result
 

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from bot.errors import ConfigurationError, DatabaseError
 from bot.reconcile import due
 from bot.reconcile.due import Due
 from tests.bot.cluster.api.api_server import PATIENCE_SECONDS
+from tests.databases import create_tables
 from tests.moments import off_the_minute
 
 NOW = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
@@ -42,6 +44,40 @@ def test_writers_at_once_all_count(database: Database) -> None:
         list(pool.map(read_then_write, range(80)))
     row = database.read(lambda session: session.get_one(Due, ("run", "one")))
     assert row.attempts == 80
+
+
+def counted(databases: Sequence[Database], *, hurried: bool) -> list[int]:
+    """Has eight threads read a row and write it, 80 times in all; one entry for each attempt."""
+    attempts: list[int] = []
+
+    def count(number: int) -> None:
+        def work(session: Session) -> None:
+            attempts.append(number)
+            session.get_one(Due, ("run", "one")).attempts += 1
+
+        limit = time.monotonic() + PATIENCE_SECONDS if hurried else None
+        databases[number % len(databases)].transaction(work, deadline=limit)
+
+    databases[0].transaction(lambda session: due.wake(session, "run", "one", "lane", NOW))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(count, range(80)))
+    assert databases[0].read(lambda session: session.get_one(Due, ("run", "one")).attempts) == 80
+    return attempts
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("hurried", [True, False])
+def test_writers_of_one_process_repeat_nothing(postgres_url: str, *, hurried: bool) -> None:
+    create_tables(postgres_url)
+    with closing(Database(postgres_url)) as database:
+        assert sorted(counted([database], hurried=hurried)) == list(range(80))
+
+
+@pytest.mark.postgres
+def test_writers_of_two_processes_all_count(postgres_url: str) -> None:
+    create_tables(postgres_url)
+    with closing(Database(postgres_url)) as one, closing(Database(postgres_url)) as other:
+        assert set(counted([one, other], hurried=False)) == set(range(80))
 
 
 def test_a_failed_transaction_leaves_nothing(database: Database) -> None:

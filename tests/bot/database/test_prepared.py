@@ -105,7 +105,7 @@ def test_a_read_has_one_view_of_all(database: Database) -> None:
 @pytest.mark.postgres
 def test_a_conflict_in_one_is_tried_again(postgres_url: str) -> None:
     create_tables(postgres_url)
-    database = Database(postgres_url)
+    database, elsewhere = Database(postgres_url), Database(postgres_url)
     count = Prepared(
         update(Due).where(col(Due.id) == bindparam("row")).values(wakes=col(Due.wakes) + 1)
     )
@@ -114,7 +114,7 @@ def test_a_conflict_in_one_is_tried_again(postgres_url: str) -> None:
     def work(session: Session) -> int:
         seen.append(session.get_one(Due, ("run", "one")).wakes)
         if len(seen) == 1:
-            database.transaction(lambda other: count(other, {"row": "one"}))
+            elsewhere.transaction(lambda other: count(other, {"row": "one"}))
         return count(session, {"row": "one"}).rowcount
 
     database.transaction(
@@ -123,6 +123,7 @@ def test_a_conflict_in_one_is_tried_again(postgres_url: str) -> None:
     assert (database.transaction(work), seen) == (1, [1, 2])
     assert database.read(lambda session: session.get_one(Due, ("run", "one")).wakes) == 3
     database.close()
+    elsewhere.close()
 
 
 @pytest.mark.postgres
