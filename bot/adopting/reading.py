@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from threading import Event
 from typing import Any
 
 from bot.cluster import labels
+from bot.cluster.api.answers import OverloadedError
 from bot.cluster.api.client import Client
 from bot.cluster.api.connection import Connection
 from bot.cluster.resources import JOBS, PVCS, SNAPSHOT_CONTENTS, SNAPSHOTS, Resource
@@ -31,6 +33,8 @@ from bot.teams.objects import known_resource
 from bot.teams.stores import is_in_service
 from bot.training.adoption.runs import FoundRoot
 from bot.training.kinds import ROOTS
+
+_TRIES, _LONGEST_PAUSE_SECONDS = 20, 5
 
 
 @dataclass(frozen=True)
@@ -231,12 +235,19 @@ def _objects(cluster: ClusterContent) -> Iterator[ClusterObject]:
 
 
 def _listed(client: Client, resource: Resource[Any], selector: str) -> Sequence[Any]:
-    try:
-        return client.list(resource, labels=selector)
-    except ClusterError as error:
-        if error.reason == "NotServed":
-            return ()
-        raise
+    """All of them; a server that asks for patience, as after a start, is given some."""
+    for left in reversed(range(_TRIES)):
+        try:
+            return client.list(resource, labels=selector)
+        except OverloadedError as error:
+            if not left:
+                raise
+            Event().wait(min(error.retry_after_seconds, _LONGEST_PAUSE_SECONDS))
+        except ClusterError as error:
+            if error.reason == "NotServed":
+                return ()
+            raise
+    raise AssertionError
 
 
 def _writer(each: ClusterObject) -> str:

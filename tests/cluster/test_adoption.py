@@ -47,11 +47,14 @@ def test_a_lost_team_is_known_and_removed(
 ) -> None:
     rig, flavor = Teams(plane, own_database, "kueue"), site.add_flavor()
     row = rig.created(gpu_type=flavor)
-    teams, *_ = adopted(anew, rig.settings, rig.cluster, rig).kinds
+    try:
+        teams, *_ = adopted(anew, rig.settings, rig.cluster, rig).kinds
+    finally:
+        removed = rig.removed()
+    assert removed.phase == ChangePhase.DONE
     assert f"{rig.team}: namespace {rig.team} on default" in teams.adopted
     found = anew.transaction(lambda session: session.get_one(SlackTeam, ("T0QM", rig.team)))
     assert (found.said, found.objects) == (row.said, row.objects)
-    assert rig.removed().phase == ChangePhase.DONE
 
 
 def test_a_lost_snapshot_is_known_again(

@@ -37,6 +37,13 @@ def lost(rig: Rig, tmp_path: Path) -> Rig:
     return rig
 
 
+def test_a_server_that_asks_for_patience_gets_it(lost: Rig) -> None:
+    """A new API server refuses lists of kinds whose storage is not ready yet."""
+    lost.world.faults.too_many = 2
+    assert adopt(lost)[0] == "Adopted runs:"
+    assert lost.world.faults.too_many == 0
+
+
 def refused(rig: Rig) -> list[str]:
     """What is said of the only run, which is not adopted."""
     title, line = adopt(rig)
