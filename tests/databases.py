@@ -4,7 +4,7 @@ import sqlite3
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,19 @@ def own_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Dat
     database = Database(url)
     yield database
     database.close()
+
+
+@contextmanager
+def opened_by_processes(database: Database, count: int) -> Iterator[list[Database]]:
+    """The database as so many processes have it: the writers of one of them take turns.
+
+    A file of SQLite has one process.
+    """
+    url = database._write.url.render_as_string(hide_password=False)
+    with ExitStack() as opened:
+        more = 0 if database.is_sqlite else count - 1
+        others = [opened.enter_context(closing(Database(url))) for _ in range(more)]
+        yield [database] * (count - more) + others
 
 
 def create_schema(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -25,6 +26,7 @@ from bot.people.people import Person
 from bot.reconcile.due import Due
 from bot.slack.markup import when
 from bot.slack.messages import Message, Subject, show_card
+from tests.databases import opened_by_processes
 from tests.moments import off_the_minute
 
 T = TypeVar("T")
@@ -216,21 +218,28 @@ def test_a_broken_glass_of_no_admin_is_void(rig: ApprovalRig) -> None:
 
 def test_two_approvers_at_once_have_one_effect(rig: ApprovalRig) -> None:
     rig.policy = settings(BOB, CAROL)
-    for _ in range(100):
-        asked = rig.ask()
-        before = rig.wakes("override", "row1")
+    with opened_by_processes(rig.database, 2) as processes, ThreadPoolExecutor(2) as pool:
+        for _ in range(100):
+            _both_approve(rig, pool, processes)
 
-        def click(who: str, asked: str = asked) -> str:
-            try:
-                return rig.vote(asked, who)
-            except ConflictError as error:
-                return error.message
 
-        with ThreadPoolExecutor(2) as pool:
-            outcomes = sorted(pool.map(click, (BOB, CAROL)))
-        assert outcomes[1] == ApprovalPhase.APPROVED or outcomes[0] == ApprovalPhase.APPROVED
-        assert sum(outcome == ApprovalPhase.APPROVED for outcome in outcomes) == 1
-        assert rig.wakes("override", "row1") == before + 1
+def _both_approve(rig: ApprovalRig, pool: ThreadPoolExecutor, processes: list[Database]) -> None:
+    """Each click arrives at a process of its own."""
+    asked = rig.ask()
+    before = rig.wakes("override", "row1")
+
+    def click(who: str, own: Database) -> str:
+        there = copy(rig)
+        there.database = own
+        try:
+            return there.vote(asked, who)
+        except ConflictError as error:
+            return error.message
+
+    outcomes = sorted(pool.map(click, (BOB, CAROL), processes))
+    assert outcomes[1] == ApprovalPhase.APPROVED or outcomes[0] == ApprovalPhase.APPROVED
+    assert sum(outcome == ApprovalPhase.APPROVED for outcome in outcomes) == 1
+    assert rig.wakes("override", "row1") == before + 1
 
 
 def test_waiting_requests_are_reminded_then_expire(rig: ApprovalRig) -> None:

@@ -13,6 +13,7 @@ from bot.errors import UsageError
 from bot.schedule import ScheduledJob, ScheduleRun, claim_slot, install, next_slot
 from jobs.timetable import Timetable
 from tests.bot.quotas.people import FrozenClock
+from tests.databases import opened_by_processes
 from tests.moments import off_the_minute
 
 NOON = off_the_minute(datetime(2026, 11, 21, 12, 0, tzinfo=UTC))
@@ -95,11 +96,11 @@ def test_each_slot_is_claimed_once(database: Database) -> None:
     database.transaction(lambda session: install(session, [job], NOON))
     late = datetime(2026, 11, 21, 12, 17, tzinfo=UTC)
 
-    def claim(_number: int) -> bool:
-        return database.transaction(lambda session: claim_slot(session, job, late))
+    def claim(own: Database) -> bool:
+        return own.transaction(lambda session: claim_slot(session, job, late))
 
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(claim, range(8))) == [False] * 7 + [True]
+    with opened_by_processes(database, 4) as processes, ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(claim, processes * 2)) == [False] * 7 + [True]
     runs = database.read(lambda session: session.exec(select(ScheduleRun)).all())
     assert [run.slot for run in runs] == [datetime(2026, 11, 21, 12, 5, tzinfo=UTC)]
 

@@ -14,19 +14,19 @@ from tests.bot.ground import CAROL, ERIN
 from tests.bot.volumes.growths.growing import Growing
 from tests.bot.volumes.repairs.repairing import Workshop
 from tests.bot.volumes.rig import CLAIM
-from tests.databases import ON_BOTH
+from tests.databases import ON_BOTH, opened_by_processes
 
 _SECONDS = 30.0
 
 
 def together(database: Database, *works: Callable[[Session], str]) -> list[str]:
-    """What each of them came to: an id, or what it was refused with.
+    """What each of them came to in a process of its own: an id, or what it was refused with.
 
     Where several can write at a time, all have begun before any of them goes on.
     """
     start = Barrier(len(works), timeout=_SECONDS)
 
-    def one(work: Callable[[Session], str]) -> str:
+    def one(work: Callable[[Session], str], own: Database) -> str:
         tries = 0
 
         def begun(session: Session) -> str:
@@ -40,12 +40,15 @@ def together(database: Database, *works: Callable[[Session], str]) -> list[str]:
         if database.is_sqlite:
             start.wait()
         try:
-            return database.transaction(begun)
+            return own.transaction(begun)
         except ConflictError as error:
             return error.message
 
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(one, works))
+    with (
+        opened_by_processes(database, len(works)) as processes,
+        ThreadPoolExecutor(len(works)) as pool,
+    ):
+        return list(pool.map(one, works, processes))
 
 
 @ON_BOTH

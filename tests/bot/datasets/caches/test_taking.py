@@ -20,6 +20,7 @@ from bot.slack.card import Reply
 from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.ground import START
+from tests.databases import opened_by_processes
 
 ROUNDS = 50
 RUN = ("run", "run-1")
@@ -76,12 +77,12 @@ def test_what_is_to_go_cannot_be_taken(database: Database) -> None:
 def test_a_cache_is_never_held_and_marked(database: Database) -> None:
     cache_id = database.transaction(lambda session: add_cached(session).id)
     ends = set()
-    with ThreadPoolExecutor(2) as pool:
+    with opened_by_processes(database, 2) as (one, other), ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):
             database.transaction(lambda session: _anew(session, cache_id))
             start = Barrier(2)
-            held = pool.submit(_take, database, cache_id, start)
-            marked = pool.submit(_mark, database, cache_id, start)
+            held = pool.submit(_take, one, cache_id, start)
+            marked = pool.submit(_mark, other, cache_id, start)
             ends.add((held.result(), marked.result()))
     assert ends <= {(True, False), (False, True)}
 

@@ -22,6 +22,7 @@ from bot.people.access import Caller, ChannelPlace, Role
 from tests.bot.datasets.caches.rows import add_cached
 from tests.bot.datasets.rig import SETTINGS
 from tests.bot.ground import ALICE, START, TEAM_A
+from tests.databases import opened_by_processes
 
 Work = Callable[[Session, str], None]
 PATIENCE_SECONDS = 60
@@ -61,13 +62,14 @@ def attempt(database: Database, start: Barrier, work: Work, cache_id: str) -> bo
 @pytest.mark.parametrize(("keep", "rounds"), [(submit, 200), (pin, 50)])
 def test_whoever_is_first_wins_alone(database: Database, keep: Work, rounds: int) -> None:
     chance, winners = random.Random(7), Counter[str]()  # noqa: S311 - which of two threads is first
-    with ThreadPoolExecutor(2) as pool:
+    with opened_by_processes(database, 2) as processes, ThreadPoolExecutor(2) as pool:
         for number in range(rounds):
             cache_id, start = make(database, number), Barrier(2)
             works = [("evicted", evict), ("taken", keep)]
             chance.shuffle(works)
             tries = {
-                name: pool.submit(attempt, database, start, work, cache_id) for name, work in works
+                name: pool.submit(attempt, own, start, work, cache_id)
+                for own, (name, work) in zip(processes, works, strict=True)
             }
             won = {name for name, each in tries.items() if each.result(PATIENCE_SECONDS)}
             assert len(won) == 1
