@@ -48,7 +48,7 @@ def select(order: SelectOrder, progress: CopyProgress) -> Index:
         raise WorkError(
             "not_found",
             "None of its files is selected.",
-            "Check the spelling of --path and --label. `*` means no folder, `**` means any.",
+            "Check the spelling. `*` stands for text within one name, `**` for any folders.",
         )
     index = replace(index, source=whole.source, findings=found.findings(order.shelf, index))
     write_index(order.shelf.put, index)

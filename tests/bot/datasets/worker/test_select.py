@@ -141,7 +141,7 @@ def test_tables_with_tabs_and_a_mark_are_read(selected: Selected) -> None:
             ("--path", "trian/"),
             (
                 "None of its files is selected.",
-                "Check the spelling of --path and --label. `*` means no folder, `**` means any.",
+                "Check the spelling. `*` stands for text within one name, `**` for any folders.",
             ),
         ),
         (
