@@ -139,8 +139,12 @@ class Loop:
             return due.claim(session, wanted, now, self._database.real_now(session))
 
         claims = self._database.transaction(work)
+        taken = Counter(held.lane for held in claims)
         with self._changed:
-            self._lanes.update(held.lane for held in claims)
+            self._lanes += taken
+            # Where a step ended meanwhile there is room that this look did not know of.
+            filled = (lane for lane, many in taken.items() if many == wanted.room(lane))
+            self._nudged |= any(self._lanes[lane] < self._per_lane for lane in filled)
         return claims
 
     def _step(self, held: due.Claim) -> None:

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 from structlog.testing import capture_logs
 from typing_extensions import override
@@ -126,6 +127,34 @@ def test_a_step_with_room_beside_brings_no_look(database: Database) -> None:
         loop._nudged = False
         assert loop.run_due() == woken
         assert loop._nudged is looks_again
+    loop.stop()
+
+
+class Meanwhile(Clock):
+    """A clock by which something else happens while somebody asks for the time."""
+
+    happens: Callable[[], object] | None = None
+
+    @override
+    def now(self) -> datetime:
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+        return super().now()
+
+
+def test_a_step_that_ends_during_a_look_brings_another(database: Database) -> None:
+    rows, clock = Rows(rest), Meanwhile()
+    loop = Loop(database, clock, [rows], workers=4, per_lane=2)
+    wake(database, "before")
+    (held,) = loop._claim(4)
+    for row in ("next", "last"):  # there is room for one of them when the look begins
+        wake(database, row)
+    loop._nudged = False
+    clock.happens = partial(loop._step, held)
+    loop._take(4)
+    assert rows.seen == ["before"]
+    assert loop._nudged
     loop.stop()
 
 
