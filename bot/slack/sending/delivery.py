@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import SystemRandom
 from typing import TypeVar
 
@@ -173,7 +173,7 @@ class Delivery:
         So a repeated upload, after a lost answer, is harmless.
         """
         call = Call(FILES, job.call.channel)
-        if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
+        if not self._may_bring(job, call):
             return
         name = name_of(chart)
         try:
@@ -215,11 +215,24 @@ class Delivery:
 
     def _bring(self, job: Job, call: Call, file: Attached) -> None:
         """Uploads the bytes to Slack; they are invisible until shared, so repeating is harmless."""
-        if self._lease_seconds() <= CALL_SECONDS or not self._budgets.take(call):
+        if not self._may_bring(job, call):
             return
         file_id = self._client.bring(file.name, self._outbox.content_of(job.row.id))
         self._answered()
         self._outbox.brought(job.row.id, file_id)
+
+    def _may_bring(self, job: Job, call: Call) -> bool:
+        """Whether a file fits the lease and the budget of files; else its message waits for that.
+
+        What shares only the budget of the message itself goes on meanwhile.
+        """
+        if self._lease_seconds() <= CALL_SECONDS:
+            return False
+        if self._budgets.take(call):
+            return True
+        wait = timedelta(seconds=self._budgets.wait_seconds(call))
+        self._outbox.failed(job.row.id, {"not_before": job.world.real_now + wait})
+        return False
 
     def _share(self, job: Job, place: Destination, rendered: Rendered, file: Attached) -> None:
         """Sends a person the file, or why there is none; notifies them if that is impossible.

@@ -105,6 +105,8 @@ class Runs:
     states: dict[str, str] = field(default_factory=dict)
     charts: tuple[Chart, ...] = ()
     table: Table | None = None
+    bare: set[str] = field(default_factory=set)
+    """Runs whose cards have no charts."""
 
     def card(self, _session: Session, subject_id: str, _channel: str) -> Card | None:
         state = self.states.get(subject_id, "Pending")
@@ -114,7 +116,8 @@ class Runs:
             raise DatabaseError("The database failed (OperationalError).")
         if state == "poison":
             raise ValueError("a card that cannot be drawn")
-        return Card(title=f"Run {subject_id}", state=state, charts=self.charts, table=self.table)
+        charts = () if subject_id in self.bare else self.charts
+        return Card(title=f"Run {subject_id}", state=state, charts=charts, table=self.table)
 
 
 @dataclass

@@ -160,3 +160,26 @@ def test_storm_holds_uploads_back(post: SenderRig) -> None:
     assert (asked, post.calls(UPLOAD), post.shown()) == (1, 1, [])
     send(post, 10)
     assert kinds(post) == ["header", "data_visualization", "image"]
+
+
+def test_pictures_slack_keeps_back_hold_up_no_other_card(post: SenderRig) -> None:
+    pictured = [f"run{number}" for number in range(41)]
+    post.runs.bare = {*pictured, "lane"}
+    for run in pictured:
+        post.show(run, live=False)
+    send(post)
+    post.show(channel="C0TEAMB", live=False)
+    send(post)
+    post.runs.bare = {"lane"}
+    post.slack.workspace.faults.limited[UPLOAD] = 30
+    for run in (*pictured, "lane"):
+        post.change("Running", run, live=False)
+    send(post)
+    assert post.texts("C0TEAMB") == ["Run lane · Running"]
+    assert post.calls(UPLOAD) <= 3
+    post.slack.workspace.faults.limited.clear()
+    send(post, 240)
+    assert {text.splitlines()[0] for text in post.texts()} == {
+        f"Run {run} · Running" for run in pictured
+    }
+    assert post.sender.depth() == 0
