@@ -30,8 +30,8 @@ _GROUP_AGAIN = timedelta(minutes=10)
 _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
 # How many are looked up at once, and after how many seconds each further one is. Slack allows 100
-# requests about people in a minute.
-_PEOPLE_PACE, _CHANNEL_PACE = (20, 0.75), (10, 1.5)
+# requests about people in a minute, and 20 about groups.
+_PEOPLE_PACE, _GROUP_PACE, _CHANNEL_PACE = (20, 0.75), (5, 4.0), (10, 1.5)
 _CHANNELS = ("C", "G")
 _SHARED = (
     "<#{}> is shared with another company. Its messages are sent here or to their owners; commands"
@@ -212,8 +212,9 @@ def look_up_all(session: Session, settings: Settings, now: datetime) -> None:
     for user in sorted(settings.named_people()):
         if people.known(session, workspace, user) is None:
             people.get_to_know(session, workspace, user, next(moments))
+    moments = _moments(now, *_GROUP_PACE)
     for group in sorted(settings.named_groups()):
-        wake(session, GROUP, people.row_id(workspace, group), people.LANE, now)
+        wake(session, GROUP, people.row_id(workspace, group), people.LANE, next(moments))
     moments = _moments(now, *_CHANNEL_PACE)
     for channel in sorted(settings.named_channels()):
         people.look_at_channel(session, workspace, channel, next(moments))

@@ -16,7 +16,8 @@ from playground.world import World
 from tests.soak.disk import Disk
 from tests.soak.store import Store
 
-POSTS = ("chat.postMessage", "chat.update")
+POST = "chat.postMessage"
+POSTS = (POST, "chat.update")
 METHODS = (*POSTS, "conversations.info", "conversations.history", "users.info", "views.publish")
 WRITES = ("create jobs", "delete jobs", "patch clusterqueues", "create persistentvolumeclaims")
 ARM_CALLS = ("PATCH volumes", "GET volumes", "GET capacityPools")
@@ -89,9 +90,15 @@ class Faults:
         await self.sorts[sort](random)
 
     async def heal(self) -> None:
-        """Nothing fails any more, whatever was still to come; but for what the store still owes."""
+        """Nothing fails any more, whatever was still to come; but for what the store still owes.
+
+        Nor are lost answers of posts forgotten: few posts leave before a round ends, and where
+        Slack is away meanwhile, none.
+        """
         world, slack = self.world, self.world.slack
+        posts = [each for each in world.ledger.by_name.get(POST, ()) if each in LOST]
         world.ledger.by_name.clear()
+        world.ledger.by_name[POST] = posts
         for waiting in (slack.faults.limited, slack.faults.broken, slack.faults.slow_seconds):
             waiting.clear()
         slack.faults.doubled = False
@@ -131,6 +138,7 @@ class Faults:
         for method in (*POSTS, "response_url", "conversations.history"):
             waiting = self.world.ledger.by_name.setdefault(method, [])
             waiting += random.choices(LOST, k=random.randint(0, 3))
+        self.world.ledger.by_name[POST].append(Fault.LOSE_ANSWER)
 
     async def _sockets_drop(self, random: Random) -> None:
         sockets = self.world.slack.sockets

@@ -230,7 +230,10 @@ def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
         update={
             "channels": tuple(f"C0{number:03}" for number in range(200)),
             "members": team.members.model_copy(
-                update={"people": tuple(f"U0{number:03}" for number in range(500))}
+                update={
+                    "people": tuple(f"U0{number:03}" for number in range(500)),
+                    "groups": tuple(f"S0{number:03}" for number in range(50)),
+                }
             ),
         }
     )
@@ -239,6 +242,7 @@ def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
     rows = directory.database.read(lambda session: list(session.exec(select(Due))))
     for kind, most, named in (
         (people.PERSON, 100, settings.named_people()),
+        (people.GROUP, 20, settings.named_groups()),
         (people.CHANNEL, 50, settings.named_channels()),
     ):
         moments = sorted(row.due_at for row in rows if row.kind == kind and row.due_at)
