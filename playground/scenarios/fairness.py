@@ -11,7 +11,6 @@ from playground.story.fairness import (
     GPU_TENTHS,
     INTERACTIVE,
     QUOTAS,
-    STAGES,
     Stage,
     Work,
     works,
@@ -20,10 +19,8 @@ from playground.story.fairness_steps import (
     PEOPLE,
     SETTINGS,
     add_channels,
-    all_start,
-    stands,
+    goes_through_stages,
     submit,
-    the_rest_share,
 )
 from playground.story.person import Card
 from playground.story.shared_gpus import share_gpus
@@ -55,22 +52,11 @@ SETUP = Setup(
 
 async def play(story: Story) -> None:
     """Interactive work has the higher priority; no quota is ever raised."""
-    for image in {work.image for work in works().values()}:
-        story.trains(image, seconds_per_epoch=86_400)
-    cards: dict[str, Card] = {}
-    borrowing, reclaiming, queueing, sharing = STAGES
-    await all_start(story, borrowing, cards, INTERACTIVE)
-    await stands(story, borrowing)
-    await story.pass_time(timedelta(minutes=1))  # their logs are read
-    await _borrowers_give_back(story, reclaiming, cards)
-    await stands(story, reclaiming)
-    await _others_wait(story, queueing, cards)
-    await stands(story, queueing)
-    await the_rest_share(story, sharing, cards)
-    await stands(story, sharing)
+    await goes_through_stages(story, INTERACTIVE, _borrowers_give_back)
 
 
 async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
+    await story.pass_time(timedelta(minutes=1))  # the logs of the borrowers are read
     for work, loser in zip(stage.submits, stage.waits, strict=True):
         card = await submit(story, work, cards, INTERACTIVE)
         await story.reply(
@@ -84,12 +70,6 @@ async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card
         person = story.person(PEOPLE[work.team])
         await person.types(f"#{work.team}", f"/train why {loser}")
         await person.is_told("Preempted, waiting again", _why(work, stage))
-
-
-async def _others_wait(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
-    for work in stage.submits:
-        card = await submit(story, work, cards, INTERACTIVE)
-        await card.shows("Pending", f"It is waiting for {work.gpus} GPUs of {FLAVOR}")
 
 
 async def _reads(story: Story, card: Card, expected: str) -> None:

@@ -5,14 +5,12 @@ from playground.cluster.kai_story import queue
 from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_namespace, add_node
 from playground.settings import Setup
 from playground.slack.workspace import Workspace
-from playground.story.fairness import FLAVOR, NODES, QUOTAS, STAGES, Stage, works
+from playground.story.fairness import NODES, QUOTAS, Stage
 from playground.story.fairness_steps import (
     SETTINGS,
     add_channels,
-    all_start,
-    stands,
+    goes_through_stages,
     submit,
-    the_rest_share,
 )
 from playground.story.person import Card
 from playground.story.steps import is_admitted
@@ -42,18 +40,7 @@ SETUP = Setup(clusters={"default": "kai"}, settings=SETTINGS, arrange=_arrange)
 
 async def play(story: Story) -> None:
     """The same runs as on Kueue, and the same figures for every team after each stage."""
-    for image in {work.image for work in works().values()}:
-        story.trains(image, seconds_per_epoch=86_400)
-    cards: dict[str, Card] = {}
-    borrowing, reclaiming, queueing, sharing = STAGES
-    await all_start(story, borrowing, cards, INTERACTIVE)
-    await stands(story, borrowing)
-    await _borrowers_give_back(story, reclaiming, cards)
-    await stands(story, reclaiming)
-    await _others_wait(story, queueing, cards)
-    await stands(story, queueing)
-    await the_rest_share(story, sharing, cards)
-    await stands(story, sharing)
+    await goes_through_stages(story, INTERACTIVE, _borrowers_give_back)
 
 
 async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
@@ -65,9 +52,3 @@ async def _borrowers_give_back(story: Story, stage: Stage, cards: dict[str, Card
             "was preempted. KAI reclaimed its GPUs for other work by deleting its pods.",
         )
         await cards[name].shows("Preempted, waiting again")
-
-
-async def _others_wait(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
-    for work in stage.submits:
-        card = await submit(story, work, cards, INTERACTIVE)
-        await card.shows("Pending", f"It is waiting for {work.gpus} GPUs of {FLAVOR}")

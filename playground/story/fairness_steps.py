@@ -1,15 +1,18 @@
 """What the fairness story has in common on every engine: who acts, and what all see."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from playground.slack.people import BOT_USER, Channel
 from playground.slack.workspace import Workspace
-from playground.story.fairness import FLAVOR, QUOTAS, STAGES, Stage, Work, waiting_gpus
+from playground.story.fairness import FLAVOR, QUOTAS, STAGES, Stage, Work, waiting_gpus, works
 from playground.story.person import Card, Person
 from playground.story.steps import is_admitted, submits
 from playground.story.story import Story
+
+GiveBack = Callable[[Story, Stage, dict[str, Card]], Awaitable[None]]
+"""The stage in which borrowers give back, as each engine has it and says it."""
 
 PEOPLE = {"team-a": "Alice", "team-b": "Bob", "team-c": "Carol", "team-d": "Erin"}
 _MORE_TEAMS = {"team-c": ("C0TEAMC", "U0CAROL"), "team-d": ("C0TEAMD", "U0ERIN")}
@@ -43,7 +46,23 @@ async def submit(story: Story, work: Work, cards: dict[str, Card], interactive: 
     return cards[work.name]
 
 
-async def all_start(story: Story, stage: Stage, cards: dict[str, Card], interactive: str) -> None:
+async def goes_through_stages(story: Story, interactive: str, give_back: GiveBack) -> None:
+    """All four stages, with the figures of every team after each."""
+    for image in {work.image for work in works().values()}:
+        story.trains(image, seconds_per_epoch=86_400)
+    cards: dict[str, Card] = {}
+    borrowing, reclaiming, queueing, sharing = STAGES
+    await _all_start(story, borrowing, cards, interactive)
+    await _stands(story, borrowing)
+    await give_back(story, reclaiming, cards)
+    await _stands(story, reclaiming)
+    await _others_wait(story, queueing, cards, interactive)
+    await _stands(story, queueing)
+    await _the_rest_share(story, sharing, cards)
+    await _stands(story, sharing)
+
+
+async def _all_start(story: Story, stage: Stage, cards: dict[str, Card], interactive: str) -> None:
     """What is submitted in a stage is admitted at once."""
     for work in stage.submits:
         card = await submit(story, work, cards, interactive)
@@ -51,7 +70,15 @@ async def all_start(story: Story, stage: Stage, cards: dict[str, Card], interact
         await card.shows("Running for", f"GPUs: {work.gpus}")
 
 
-async def the_rest_share(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
+async def _others_wait(
+    story: Story, stage: Stage, cards: dict[str, Card], interactive: str
+) -> None:
+    for work in stage.submits:
+        card = await submit(story, work, cards, interactive)
+        await card.shows("Pending", f"It is waiting for {work.gpus} GPUs of {FLAVOR}")
+
+
+async def _the_rest_share(story: Story, stage: Stage, cards: dict[str, Card]) -> None:
     """team-d stops its runs, and others get its GPUs."""
     person = story.person(PEOPLE["team-d"])
     for name in stage.stops:
@@ -83,7 +110,7 @@ async def _stop(person: Person, name: str, card: Card) -> None:
     await person.is_mentioned("#team-d", f"{name} was stopped by erin", thread=card)
 
 
-async def stands(story: Story, stage: Stage) -> None:
+async def _stands(story: Story, stage: Stage) -> None:
     """The quotas of all teams read as the stage says, on a cluster that has come to rest."""
     await story.rest()
     carol = story.person("Carol")
