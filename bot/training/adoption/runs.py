@@ -21,6 +21,7 @@ from bot.slack.messages import ThreadMessage, post_once, show_card
 from bot.training.adoption.record import RunRecord, record_of
 from bot.training.kinds import is_known, kind_of_run
 from bot.training.kinds.kind import RootType
+from bot.training.kinds.pods.template import object_name
 from bot.training.kinds.status import Progress, Root, WorkloadStatus
 from bot.training.session_time import longest
 from bot.training.spec import Entrance, RunSpec
@@ -31,6 +32,7 @@ _UNREADABLE = (
     "It has no annotation {key} that this version can read: an earlier release created it. It goes"
     " on as a workload that was started outside Quartermaster: `/train list` shows it."
 )
+_NOT_NEEDED = "Delete this one with kubectl if it is not needed."
 
 
 @dataclass(frozen=True)
@@ -52,22 +54,37 @@ def examine(session: Session, settings: Settings, found: FoundRoot, now: datetim
     """Whether a row can be written for this object; nothing is written."""
     marks = found.root.object.labels
     run_id, team = marks.get(labels.RUN, ""), marks.get(labels.TEAM, "")
-    if session.get(Run, run_id) is not None:
-        return Known()
+    known = session.get(Run, run_id)
+    if known is not None:
+        return Known() if _is_root_of(known, found) else Refused(_other(known))
     if why := _unfit(settings, found):
         return Refused(why)
     said = record_of(found.root.object)
     run = None if said is None else _row(settings, found, said, now)
     if said is None or run is None:
         return Refused(_UNREADABLE.format(key=labels.RECORD))
+    own = object_name(said.name, run_id)
+    if run.job_name != own:
+        return Refused(f"It is a copy: the object of this run is called {own}. {_NOT_NEEDED}")
     taken = _taken(session, run)
     if taken is not None:
-        return Refused(
-            f"{team} has another run {taken.reference}. It goes on. Delete it with kubectl if it"
-            " is not needed."
-        )
+        return Refused(f"{team} has another run {taken.reference}. {_NOT_NEEDED}")
     title = f"{run.reference} of {team}: {found.named}"
     return Adoptable(title, lambda session, now: _adopt(session, run, found, now))
+
+
+def _is_root_of(run: Run, found: FoundRoot) -> bool:
+    """Whether an object is the one that a run has; others may be copies with its labels."""
+    at = found.root.object
+    here = (found.cluster, at.namespace, at.name)
+    return (run.cluster, run.namespace, run.job_name) == here
+
+
+def _other(run: Run) -> str:
+    return (
+        f"Run {run.reference} of {run.team} is {run.namespace}/{run.job_name} on {run.cluster}."
+        f" {_NOT_NEEDED}"
+    )
 
 
 def _taken(session: Session, run: Run) -> Run | None:

@@ -25,6 +25,7 @@ from tests.bot.training.rig import IMAGE, Rig
 
 USUAL = ClusterSettings()
 OTHER = "fedcba9876543210"
+SECOND = "lane-0000000000"
 
 
 @pytest.fixture
@@ -188,19 +189,41 @@ def test_a_run_that_is_leaving_is_not_adopted(lost: Rig) -> None:
     assert refused(lost)[1] == "It is being deleted."
 
 
-def test_of_two_equal_names_one_is_adopted(lost: Rig) -> None:
-    copied(lost, "second", **{labels.RUN: "0" * 32})
+@pytest.mark.parametrize("copy", ["a-copy", "the-copy"])
+def test_a_copy_of_a_job_is_no_run(lost: Rig, copy: str) -> None:
+    """Whichever of the two the cluster lists first."""
+    name = job_name(lost)
+    copied(lost, copy)
+    away = "Delete this one with kubectl if it is not needed."
+    whys = [
+        f"It is a copy: the object of this run is called {name}. {away}",
+        f"Run lane of team-a is team-a/{name} on default. {away}",
+    ]
     title, adopted, other, why = adopt(lost)
     assert (title, other) == ("Adopted runs:", "Not adopted:")
-    assert "second" in adopted + why
+    assert adopted == f"  lane of team-a: Job team-a/{name} on default"
+    assert why == f"  Job team-a/{copy} on default: {whys[copy > name]}"
+    assert adopt(lost) == [
+        "Known already: 1 run.",
+        "Not adopted:",
+        f"  Job team-a/{copy} on default: {whys[1]}",
+    ]
+    assert [each.job_name for each in rows(lost)] == [name]
+
+
+def test_of_two_equal_names_one_is_adopted(lost: Rig) -> None:
+    copied(lost, SECOND, **{labels.RUN: "0" * 32})
+    title, adopted, other, why = adopt(lost)
+    assert (title, other) == ("Adopted runs:", "Not adopted:")
+    assert SECOND in adopted + why
     assert why.endswith(
-        "team-a has another run lane. It goes on. Delete it with kubectl if it is not needed."
+        "team-a has another run lane. Delete this one with kubectl if it is not needed."
     )
     assert len(rows(lost)) == 1
 
 
 def test_a_trial_shows_one_of_two_equal_names(lost: Rig) -> None:
-    copied(lost, "second", **{labels.RUN: "0" * 32})
+    copied(lost, SECOND, **{labels.RUN: "0" * 32})
     shown = adopt(lost, is_trial=True)
     assert rows(lost) == []
     assert shown == ["Runs to adopt:", *adopt(lost)[1:]]
