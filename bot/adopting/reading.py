@@ -35,6 +35,7 @@ from bot.training.adoption.runs import FoundRoot
 from bot.training.kinds import ROOTS
 
 _TRIES, _LONGEST_PAUSE_SECONDS = 20, 5
+_REFUSED = {"Forbidden", "NotServed", "Unreadable"}
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,10 @@ def _teams(client: Client, engine: EngineDefinition) -> Iterator[FoundTeam]:
 
 
 def _team(client: Client, found: FoundTeam) -> FoundTeam:
-    """The team with the objects that its record names."""
+    """The team with the objects that its record names.
+
+    Who may create an object may write its record, so a request for that which fails stops no other.
+    """
     there: dict[tuple[str, str, str], ClusterObject] = {}
     for each in found.record.objects if found.record is not None else ():
         resource = known_resource(each.kind)
@@ -213,7 +217,7 @@ def _team(client: Client, found: FoundTeam) -> FoundTeam:
         try:
             object_ = client.get(resource, each.name, each.namespace)
         except ClusterError as error:
-            if error.reason != "Forbidden":
+            if not error.is_final and error.reason not in _REFUSED:
                 raise
             return replace(found, trouble=f"{error.message} {error.hint}".strip())
         if object_ is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from bot.cluster import records
-from bot.cluster.records import Name, Text
+from bot.cluster.records import Name
 from bot.cluster.types.objects import ClusterObject
 from bot.teams.tables import TeamChange
 
@@ -17,7 +17,7 @@ class RecordedObject(msgspec.Struct, frozen=True, kw_only=True):
     """An object of the team, as its row keeps it."""
 
     kind: Name
-    name: Text
+    name: Name
     namespace: Name | None
     body: dict[str, Any]
 

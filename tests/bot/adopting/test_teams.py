@@ -173,3 +173,26 @@ def test_the_namespace_of_another_team_is_refused(teaming: Teaming, tmp_path: Pa
     policy: Settings = teaming.told(teams={"team-a": own})
     teaming.policy = policy
     assert refused(teaming) == f"Namespace vision belongs to team team-a. {BY_HAND}"
+
+
+@pytest.mark.parametrize("name", ["a/b?c", "x" * 300, ".", ""])
+def test_no_forged_queue_hides_a_team(teaming: Teaming, tmp_path: Path, name: str) -> None:
+    """Who may create LocalQueues in a namespace writes the name of an object nobody can ask for."""
+    created(teaming)
+    named: dict[str, Any] = {"kind": "Namespace", "name": name, "namespace": None, "body": {}}
+    text = {"said": {}, "objects": [named], "change_id": "x", "asked_at": "2026-11-21T12:00:00Z"}
+    forged = {
+        "metadata": {
+            "name": "forged",
+            "labels": {labels.INSTALLATION: INSTALLATION, labels.TEAM: "forged"},
+            "annotations": {labels.RECORD: msgspec.json.encode(text).decode()},
+        },
+        "spec": {"clusterQueue": "team-a"},
+    }
+    teaming.world.create("localqueues", forged, "team-a")
+    lose(teaming, tmp_path)
+    title, adopted, other, why = adopt(teaming)
+    assert [title, adopted, other] == ["Adopted teams:", TITLE, "Not adopted:"]
+    assert why.startswith("  Team forged on default: ")
+    assert why.endswith(BY_HAND)
+    assert set(said(teaming)) == {"vision"}
