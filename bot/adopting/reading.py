@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import Event
 from typing import Any
 
@@ -35,6 +35,7 @@ from bot.training.adoption.runs import FoundRoot
 from bot.training.kinds import ROOTS
 
 _TRIES, _LONGEST_PAUSE_SECONDS = 20, 5
+_LATER = datetime.max.replace(tzinfo=UTC)
 _REFUSED = {"Forbidden", "NotServed", "Unreadable"}
 
 
@@ -98,9 +99,10 @@ class Content:
         yield from sorted(ours, key=lambda each: (each.dataset_id, each.object.name))
 
     def snapshots(self, installation: str) -> Iterator[FoundSnapshot]:
-        """The snapshots of one installation."""
+        """The snapshots of one installation, the oldest first, since copies are later."""
         found = (each for cluster in self.clusters for each in cluster.snapshots)
-        yield from (each for each in found if _is_of(each.object, installation))
+        ours = [each for each in found if _is_of(each.object, installation)]
+        yield from sorted(ours, key=lambda each: each.object.metadata.creation_timestamp or _LATER)
 
     def last_sign(self, installation: str) -> datetime | None:
         """When the newest object of one installation was created; None without any."""

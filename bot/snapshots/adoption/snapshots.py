@@ -44,14 +44,29 @@ class FoundSnapshot:
 
 def examine(session: Session, settings: Settings, found: FoundSnapshot) -> Verdict:
     """Whether a row can be written for a VolumeSnapshot; nothing is written."""
-    if session.get(Snapshot, found.object.labels[labels.SNAPSHOT]) is not None:
-        return Known()
+    known = session.get(Snapshot, found.object.labels[labels.SNAPSHOT])
+    if known is not None:
+        return Known() if _is_object_of(known, found) else Refused(_other(known))
     why = _unfit(session, settings, found)
     if why:
         return Refused(why)
     team = found.object.labels[labels.TEAM]
     title = f"{found.object.claim_name} of {team}: {found.named}"
     return Adoptable(title, lambda session, now: _adopt(session, _row(settings, found, now), now))
+
+
+def _is_object_of(row: Snapshot, found: FoundSnapshot) -> bool:
+    """Whether it is the object that a row has; others may be copies with its labels."""
+    at = found.object
+    here = (found.cluster, at.namespace, at.name)
+    return (row.cluster, row.namespace, row.name) == here
+
+
+def _other(row: Snapshot) -> str:
+    return (
+        f"The snapshot of that id is {row.namespace}/{row.name} on {row.cluster}."
+        " Delete this one with kubectl if it is not needed."
+    )
 
 
 def _unfit(session: Session, settings: Settings, found: FoundSnapshot) -> str:

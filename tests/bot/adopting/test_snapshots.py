@@ -115,6 +115,31 @@ def test_of_a_deleted_claim_the_snapshot_is_adopted(taking: Snapshots, tmp_path:
     assert taking.read("again") == "monday"
 
 
+@pytest.mark.parametrize("copy", ["a-copy", "z-copy"])
+def test_a_copied_snapshot_is_not_adopted(taking: Snapshots, tmp_path: Path, copy: str) -> None:
+    """Whichever of the two the cluster lists first."""
+    before = taking.taken()
+    taking.pass_time(minutes=1)
+    original = taking.world.get(TAKEN, before.name, "team-a")
+    assert original is not None
+    marks = {key: original["metadata"][key] for key in ("labels", "annotations")}
+    body = {"metadata": {"name": copy, **marks}, "spec": original["spec"]}
+    taking.world.create(TAKEN, body, "team-a")
+    lose(taking, tmp_path)
+    title, adopted, *others = adopt(taking)
+    assert title == "Adopted snapshots:"
+    assert adopted == f"  imagenet of team-a: VolumeSnapshot team-a/{before.name} on default"
+    assert others == [
+        "Not adopted:",
+        (
+            f"  VolumeSnapshot team-a/{copy} on default: The snapshot of that id is"
+            f" team-a/{before.name} on default. Delete this one with kubectl if it is not needed."
+        ),
+    ]
+    assert adopt(taking) == ["Known already: 1 snapshot.", *others]
+    assert [each.name for each in rows(taking)] == [before.name]
+
+
 @pytest.mark.parametrize(
     ("marks", "why"),
     [
