@@ -18,6 +18,7 @@ from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
 from bot.slack.markup import plain
 from bot.slack.messages import ThreadMessage, post_once, show_card
+from bot.training.adoption.bounds import is_calculable
 from bot.training.adoption.record import RunRecord, record_of
 from bot.training.kinds import is_known, kind_of_run
 from bot.training.kinds.kind import RootType
@@ -173,13 +174,15 @@ def _end(run: Run, status: WorkloadStatus) -> None:
 def _spec(
     settings: Settings, found: FoundRoot, said: Mapping[str, Any], team: str
 ) -> dict[str, Any] | None:
-    """The spec of the record, without what is lost, or is not the cluster's own.
+    """The spec of the record, without what is lost, or is not the cluster's own; None if unusable.
 
     People who may create objects in the namespace may have written the record.
     """
     try:
         spec = msgspec.convert(said, RunSpec)
     except msgspec.ValidationError:
+        return None
+    if not is_calculable(spec):
         return None
     way = settings.clusters[found.cluster].ingress
     usual = way and Entrance(

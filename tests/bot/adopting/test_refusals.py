@@ -253,6 +253,41 @@ def test_a_record_no_database_can_store_is_refused(lost: Rig, change: dict[str, 
     assert refused(lost)[1].startswith("It has no annotation quartermaster.dev/record that")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gpus": "NaN"},
+        {"gpus": "-3"},
+        {"gpus": "1E+9999999"},
+        {"gpus": "1E-9999999"},
+        {"cpu": "many"},
+        {"memory": "1e999999999"},
+        {"shm": "Infinity"},
+        {"gpu_requests": {"nvidia.com/gpu": "x"}},
+        {"volumes": [{"storage_class": "nfs", "size": "x", "path": "/out"}]},
+        {"nodes": 0},
+        {"nodes": 10**12},
+        {"nodes_range": [5, -3]},
+        {"processes": 10**12},
+        {"efa": -1},
+        {"time_limit_seconds": 2**62},
+        {"session_seconds": 2**62},
+        {"longest_seconds": -(2**62), "session_seconds": 5},
+        {"snapshot": {"target": "results", "keep_seconds": 2**62}},
+    ],
+)
+def test_a_spec_nobody_can_calculate_with_is_refused(lost: Rig, change: dict[str, Any]) -> None:
+    """Its card, and each list with it, could never be shown."""
+    name = job_name(lost)
+    record = msgspec.json.decode(
+        found(lost, "jobs", name, "team-a")["metadata"]["annotations"][labels.RECORD]
+    )
+    record["spec"] |= change
+    text = msgspec.json.encode(record).decode()
+    relabel(lost, "jobs", name, annotations={labels.RECORD: text})
+    assert refused(lost)[1].startswith("It has no annotation quartermaster.dev/record that")
+
+
 def test_a_record_of_brackets_alone_is_refused(lost: Rig) -> None:
     deep = '{"spec":{"a":' + 100_000 * "[" + 100_000 * "]" + "}}"
     relabel(lost, "jobs", job_name(lost), annotations={labels.RECORD: deep})
