@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from bot.cluster.types.quantities import parse_quantity
+from bot.slack.grammar.parameters import NodeCount
 from bot.training.spec import RunSpec
 
 # Far above any cluster, and still a number that cards, reports and moments can take.
@@ -20,7 +21,8 @@ def is_calculable(spec: RunSpec) -> bool:
     fewest, most = spec.nodes_allowed
     return (
         all(map(_is_amount, amounts))
-        and all(1 <= each <= _MOST for each in (spec.nodes, fewest, most, spec.processes or 1))
+        and all(1 <= each <= NodeCount.maximum for each in (spec.nodes, fewest, most))
+        and 1 <= (spec.processes or 1) <= _MOST
         and 0 <= spec.efa <= _MOST
         and all(0 <= each <= _LONGEST_SECONDS for each in _seconds(spec))
     )
