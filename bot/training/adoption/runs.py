@@ -13,6 +13,7 @@ from bot.adoption import LEAVING, Adoptable, Known, Refused, Verdict, channel_of
 from bot.audit import Actor, record
 from bot.cluster import labels
 from bot.config import Settings
+from bot.errors import NotAllowedError
 from bot.masking import hide_secrets
 from bot.reconcile.due import wake
 from bot.reconcile.wakeups import cluster_lane
@@ -25,8 +26,9 @@ from bot.training.kinds.kind import RootType
 from bot.training.kinds.pods.template import object_name
 from bot.training.kinds.status import Progress, Root, WorkloadStatus
 from bot.training.session_time import longest
-from bot.training.spec import Entrance, RunSpec
+from bot.training.spec import Entrance, RunSpec, asked_spec
 from bot.training.submission.data import hold_again
+from bot.training.submission.new_run import refuse_forbidden
 from bot.training.tables import KIND, Run, RunPhase
 
 _UNREADABLE = (
@@ -67,11 +69,30 @@ def examine(session: Session, settings: Settings, found: FoundRoot, now: datetim
     own = object_name(said.name, run_id)
     if run.job_name != own:
         return Refused(f"It is a copy: the object of this run is called {own}. {_NOT_NEEDED}")
+    if why := _forbidden(settings, run):
+        return Refused(why)
     taken = _taken(session, run)
     if taken is not None:
         return Refused(f"{team} has another run {taken.reference}. {_NOT_NEEDED}")
     title = f"{run.reference} of {team}: {found.named}"
     return Adoptable(title, lambda session, now: _adopt(session, run, found, now))
+
+
+def _forbidden(settings: Settings, run: Run) -> str:
+    """Why the bot may create nothing more for a run that has not ended; empty if it may.
+
+    Somebody may have written the record so that the bot starts what the team may not.
+    """
+    if not run.is_live:
+        return ""
+    try:
+        refuse_forbidden(asked_spec(run), run.team, settings.teams[run.team].admission)
+    except NotAllowedError as error:
+        return (
+            f"{error.message} It goes on. To adopt it, allow that under `admission` of the team in"
+            " quartermaster.yaml, and run this command again."
+        )
+    return ""
 
 
 def _is_root_of(run: Run, found: FoundRoot) -> bool:

@@ -6,9 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sqlmodel import Session, select
 
+from bot.cluster import labels
 from bot.cluster.resources import PVCS
 from bot.database.database import Database
 from bot.holds import Hold
@@ -17,7 +19,7 @@ from bot.slack.messages import places_of
 from bot.teams.tables import SlackTeam
 from bot.training.tables import RunPhase
 from playground.cluster.control.training import Training
-from tests.bot.adopting.rig import adopt, lose_database, rows
+from tests.bot.adopting.rig import adopt, found, job_name, lose_database, relabel, rows
 from tests.bot.ground import ALICE
 from tests.bot.training.cards import card
 from tests.bot.training.rig import IMAGE, Rig
@@ -221,6 +223,32 @@ def test_runs_with_a_deployment_are_adopted(plain: Rig, tmp_path: Path) -> None:
         kind="sync", form="deployment", nodes=2, gpus=6, host_network=True, command=command
     )
     goes_on_after_adoption(plain, run_id, tmp_path)
+
+
+def test_a_run_beyond_its_policy_is_refused(plain: Rig, tmp_path: Path) -> None:
+    """A forged record would have the bot create privileged pods."""
+    command = ("python", "train.py", "--epochs", "30")
+    plain.submit(
+        kind="sync", form="deployment", nodes=2, gpus=6, host_network=True, command=command
+    )
+    plain.pass_time(seconds=10)
+    name = job_name(plain)
+    job = found(plain, "jobs", name, "team-a")
+    record = msgspec.json.decode(job["metadata"]["annotations"][labels.RECORD])
+    record["spec"]["privileged"] = True
+    text = msgspec.json.encode(record).decode()
+    relabel(plain, "jobs", name, annotations={labels.RECORD: text})
+    plain.world.delete("deployments", f"{name}-workers", "team-a")
+    lose_database(plain, tmp_path)
+    assert adopt(plain) == [
+        "Not adopted:",
+        (
+            f"  Job team-a/{name} on default: team-a may not run privileged containers with"
+            " `--kind sync`. It goes on. To adopt it, allow that under `admission` of the team in"
+            " quartermaster.yaml, and run this command again."
+        ),
+    ]
+    assert rows(plain) == []
 
 
 def held(session: Session) -> list[dict[str, Any]]:
