@@ -9,11 +9,12 @@ from sqlmodel import Session, SQLModel
 from bot.database.leases import LeaseRow
 from bot.database.schema import Installation
 from bot.datasets.caches.tables import Cache
-from bot.datasets.tables import Dataset, Version
+from bot.datasets.tables import Dataset, Push, Version
 from bot.errors import ConfigurationError, ConflictError, NotFoundError
 from bot.quotas.tables import ManagedQuota, Override
+from bot.snapshots.copies.tables import Copy
 from bot.snapshots.tables import Restore, Snapshot, SnapshotSchedule
-from bot.teams.tables import SlackTeam
+from bot.teams.tables import SlackTeam, TeamChange
 from bot.training.tables import Run
 
 _OWN: tuple[tuple[str, type[SQLModel]], ...] = (
@@ -26,6 +27,9 @@ _OWN: tuple[tuple[str, type[SQLModel]], ...] = (
     ("snapshots", Snapshot),
     ("restores", Restore),
     ("snapshot schedules", SnapshotSchedule),
+    ("pushes", Push),
+    ("copies of PVCs", Copy),
+    ("changes of teams", TeamChange),
     ("teams of Slack", SlackTeam),
 )
 

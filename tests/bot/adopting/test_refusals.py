@@ -1,12 +1,13 @@
 """What is not adopted: objects of others, what cannot be known, what somebody may have forged."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, SQLModel
 
 from bot.adopting.adopting import adopt_from
 from bot.cluster import labels
@@ -22,6 +23,9 @@ from tests.bot.adopting.rig import adopt, found, job_name, lose_database, relabe
 from tests.bot.cluster.api.api_server import write_kubeconfig
 from tests.bot.ground import INSTALLATION, TEAM_A
 from tests.bot.training.rig import IMAGE, Rig
+from tests.states.datasets import push
+from tests.states.snapshots import copied as copied_claim
+from tests.states.teams import change
 
 USUAL = ClusterSettings()
 OTHER = "fedcba9876543210"
@@ -114,6 +118,26 @@ def test_a_used_database_is_not_taken_over(lost: Rig) -> None:
         f"This database has rows of installation {OTHER} (runs: 1). Nothing was adopted."
     )
     assert [each.name for each in rows(lost)] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [(copied_claim, "copies of PVCs"), (push, "pushes"), (change, "changes of teams")],
+)
+def test_what_has_objects_keeps_its_installation(
+    lost: Rig, row: Callable[[], SQLModel], told: str
+) -> None:
+    """Their objects have the label of the database that created them."""
+
+    def begin(session: Session) -> None:
+        session.add_all([Installation(installation_id=OTHER), row()])
+
+    lost.do(begin)
+    with pytest.raises(ConflictError) as error:
+        adopt(lost)
+    assert error.value.message == (
+        f"This database has rows of installation {OTHER} ({told}: 1). Nothing was adopted."
+    )
 
 
 def test_a_started_but_unused_database_is_taken_over(lost: Rig) -> None:
