@@ -36,7 +36,7 @@ async def play(story: Story) -> None:
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=60)
     bob, carol, erin = (story.person(name) for name in ("Bob", "Carol", "Erin"))
     await _is_created(story, carol, erin)
-    await _is_used(story, bob, carol)
+    await is_used(story, bob, carol)
     await gets_more(story, carol, erin)
     await is_removed(story, carol, erin)
 
@@ -57,7 +57,8 @@ async def is_approved(card: Card, erin: Person) -> None:
     await erin.is_told("You approved this request.")
 
 
-async def _is_used(story: Story, bob: Person, carol: Person) -> None:
+async def is_used(story: Story, bob: Person, carol: Person, shows: str = "Set in") -> None:
+    """Bob trains, so that the team cannot be removed; what `/team show` says of it."""
     run = await submits(
         story, bob, VISION, "lane",
         "--image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3",
@@ -68,7 +69,7 @@ async def _is_used(story: Story, bob: Person, carol: Person) -> None:
     await ends_well(bob, VISION, run, "lane")
     await bob.types(VISION, "/team show")
     await bob.is_told("Asking the cluster of vision…")
-    await bob.is_told("Team vision · Ready", "Set in", "Slack")
+    await bob.is_told("Team vision · Ready", shows, "Slack")
 
 
 async def gets_more(story: Story, carol: Person, erin: Person) -> None:

@@ -1,22 +1,15 @@
 """A team on Run:ai: its project is created by the REST API, used, given more, and deleted."""
 
+from dataclasses import replace
+
 from playground.runai.service import POOL
-from playground.scenarios.team import APPROVALS, VISION, arrange, gets_more, is_approved, is_removed
-from playground.settings import Setup
+from playground.scenarios.team import APPROVALS, gets_more, is_approved, is_removed, is_used
+from playground.scenarios.team import SETUP as TEAM
 from playground.story.person import Person
-from playground.story.steps import ends_well, is_admitted, submits
 from playground.story.story import Story
 
 _CREATE = "vision --gpus 4 --channel #C0VISION --members @U0BOB"
-_DECIDERS = {"approvers": {"people": ["U0CAROL", "U0ERIN"]}}
-SETUP = Setup(
-    clusters={"default": "runai"},
-    settings={
-        "team_creation": {},
-        "approvals": {"team_change": _DECIDERS, "quota_base": _DECIDERS},
-    },
-    arrange=arrange,
-)
+SETUP = replace(TEAM, clusters={"default": "runai"})
 
 
 async def play(story: Story) -> None:
@@ -26,7 +19,7 @@ async def play(story: Story) -> None:
     story.trains("ghcr.io/acme/lane", seconds_per_epoch=60)
     bob, carol, erin = (story.person(name) for name in ("Bob", "Carol", "Erin"))
     await _is_created(story, carol, erin)
-    await _is_used(story, bob, carol)
+    await is_used(story, bob, carol, shows="default, Run:ai")
     await gets_more(story, carol, erin)
     _quota_is(story, 6)
     await is_removed(story, carol, erin, objects=3)
@@ -48,20 +41,6 @@ async def _is_created(story: Story, carol: Person, erin: Person) -> None:
     await card.shows("Create team vision · Done", "Project vision", "created")
     await carol.is_mentioned(APPROVALS, "Team vision is created.", thread=card)
     _quota_is(story, 4)
-
-
-async def _is_used(story: Story, bob: Person, carol: Person) -> None:
-    run = await submits(
-        story, bob, VISION, "lane",
-        "--image ghcr.io/acme/lane:3.1 --gpus 2 -- python train.py --epochs 3",
-    )  # fmt: skip
-    await is_admitted(story, run)
-    await carol.types(APPROVALS, "/team remove vision")
-    await carol.is_told("Team vision is still in use. It has 1 run. Nothing was changed.")
-    await ends_well(bob, VISION, run, "lane")
-    await bob.types(VISION, "/team show")
-    await bob.is_told("Asking the cluster of vision…")
-    await bob.is_told("Team vision · Ready", "default, Run:ai", "Slack")
 
 
 def _quota_is(story: Story, gpus: float) -> None:

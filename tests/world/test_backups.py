@@ -79,15 +79,13 @@ async def lives_on(story: Story) -> Card:
     return later
 
 
-async def rehearse(
-    world: World, back_up: Callable[[], Awaitable[None]], restore: Callable[[], Awaitable[None]]
-) -> None:
-    """Backup, life, restore: nothing is doubled, and each card says what is true."""
-    world.pace.patience_seconds = PATIENCE_SECONDS
-    await world.start_bots()
-    story = Story(world)
+async def lives(story: Story, seconds_per_epoch: float) -> tuple[Card, Card, Card]:
+    """A run goes on for hours, and team-a has two more GPUs for one.
+
+    The cards of the run and of the override, in the team's channel and where it was decided.
+    """
     alice, carol = story.person("Alice"), story.person("Carol")
-    story.trains("ghcr.io/acme/lane", seconds_per_epoch=3600)
+    story.trains("ghcr.io/acme/lane", seconds_per_epoch=seconds_per_epoch)
     lane = await submits(story, alice, "#team-a", "lane", COMMAND)
     await is_admitted(story, lane)
     await lane.shows("Running for")
@@ -99,6 +97,17 @@ async def rehearse(
         receipt="Requested for team-a: nominal quota 4 → 6 GPUs of h100, for 1h",
     )
     await approves(story, carol, request, own)
+    return lane, own, request
+
+
+async def rehearse(
+    world: World, back_up: Callable[[], Awaitable[None]], restore: Callable[[], Awaitable[None]]
+) -> None:
+    """Backup, life, restore: nothing is doubled, and each card says what is true."""
+    world.pace.patience_seconds = PATIENCE_SECONDS
+    await world.start_bots()
+    story = Story(world)
+    lane, own, request = await lives(story, seconds_per_epoch=3600)
     await submitted_unseen(story, "edge")
     await back_up()
     await lives_on(story)

@@ -6,11 +6,10 @@ from datetime import timedelta
 import pytest
 
 from playground.opening import opened
-from playground.story.steps import approves, asks_for_gpus, is_admitted, submits
 from playground.story.story import Story
 from playground.world import DATABASE, Options, World
 from tests.world.telling import PATIENCE_SECONDS
-from tests.world.test_backups import COMMAND, cards, quartermaster
+from tests.world.test_backups import cards, lives, quartermaster
 
 
 async def loses_its_database(world: World) -> None:
@@ -28,23 +27,6 @@ def nominal(world: World) -> str:
     rows = queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     (gpu,) = (each for each in rows if each["name"] == "nvidia.com/gpu")
     return str(gpu["nominalQuota"])
-
-
-async def lives(story: Story) -> None:
-    """A run goes on for hours, and team-a has two more GPUs for one."""
-    alice, carol = story.person("Alice"), story.person("Carol")
-    story.trains("ghcr.io/acme/lane", seconds_per_epoch=1800)
-    lane = await submits(story, alice, "#team-a", "lane", COMMAND)
-    await is_admitted(story, lane)
-    await lane.shows("Running for")
-    own, request = await asks_for_gpus(
-        story,
-        alice,
-        '+2 --for 1h --reason "deadline"',
-        title="Quota override for team-a: +2 h100",
-        receipt="Requested for team-a: nominal quota 4 → 6 GPUs of h100, for 1h",
-    )
-    await approves(story, carol, request, own)
 
 
 async def is_adopted(world: World) -> None:
@@ -74,7 +56,7 @@ async def tell(world: World) -> None:
     world.pace.patience_seconds = PATIENCE_SECONDS
     await world.start_bots()
     story = Story(world)
-    await lives(story)
+    await lives(story, seconds_per_epoch=1800)
     await loses_its_database(world)
     await is_adopted(world)
     begun = len(world.ledger.requests)

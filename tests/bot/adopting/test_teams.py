@@ -12,11 +12,17 @@ from bot.config import Settings, TeamRows
 from bot.database.database import Database
 from bot.teams.record import teams_of_slack
 from playground.cluster.kai_story import kai_cluster
-from playground.cluster.story import plain_cluster, runai_cluster
+from playground.cluster.story import plain_cluster
 from tests.bot.adopting.rig import adopt, lose
 from tests.bot.ground import ALICE, ERIN, INSTALLATION, TEAM_A, Outside
-from tests.bot.quotas.engines.runai.plane import ControlPlane
-from tests.bot.teams.teaming import VISION, OnKai, OnNone, OnRunai, Teaming
+from tests.bot.teams.teaming import (
+    VISION,
+    OnKai,
+    OnNone,
+    OnRunai,
+    Teaming,
+    opened_on_runai,
+)
 
 TITLE = (
     f"  vision: namespace vision, channels {VISION}, leads {ERIN}, members {ALICE} S0GROUP on"
@@ -43,11 +49,8 @@ def any_engine(
 
 @pytest.fixture
 def on_runai(own_database: Database, tmp_path: Path) -> Iterator[OnRunai]:
-    plane = ControlPlane(tmp_path)
-    outside = Outside(tmp_path, runai_cluster)
-    yield OnRunai(own_database, outside, plane)
-    outside.close()
-    plane.close()
+    with opened_on_runai(own_database, tmp_path) as rig:
+        yield rig
 
 
 def created(rig: Teaming) -> dict[str, Any]:

@@ -7,10 +7,9 @@ import pytest
 
 from bot.database.database import Database
 from playground.cluster.kai_story import kai_cluster
-from playground.cluster.story import plain_cluster, runai_cluster
+from playground.cluster.story import plain_cluster
 from tests.bot.ground import Outside
-from tests.bot.quotas.engines.runai.plane import ControlPlane
-from tests.bot.teams.teaming import OnKai, OnNone, OnRunai, Teaming
+from tests.bot.teams.teaming import OnKai, OnNone, OnRunai, Teaming, opened_on_runai
 
 
 @pytest.fixture
@@ -34,8 +33,5 @@ def on_none(own_database: Database, tmp_path: Path) -> Iterator[OnNone]:
 
 @pytest.fixture
 def on_runai(own_database: Database, tmp_path: Path) -> Iterator[OnRunai]:
-    plane = ControlPlane(tmp_path)
-    outside = Outside(tmp_path, runai_cluster)
-    yield OnRunai(own_database, outside, plane)
-    outside.close()
-    plane.close()
+    with opened_on_runai(own_database, tmp_path) as rig:
+        yield rig

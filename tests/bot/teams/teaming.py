@@ -1,5 +1,8 @@
 """Teams that an admin creates and removes in the playground's cluster; time moves by hand."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlmodel import Session
@@ -36,6 +39,7 @@ from bot.teams.stores import TeamStores
 from bot.teams.tables import CHANGE, TeamChange
 from bot.training.team_uses import team_uses as uses_of_training
 from playground.cluster.objects.kinds import Object
+from playground.cluster.story import runai_cluster
 from tests.bot.ground import ALICE, CAROL, ERIN, START, TEAM_A, Ground, Outside
 from tests.bot.quotas.engines.runai.plane import ControlPlane
 from tests.bot.training.rig import LIVE_TEAM
@@ -221,3 +225,13 @@ def _introduce(session: Session) -> None:
                 is_stranger=False, refreshed_at=START,
             )
         )  # fmt: skip
+
+
+@contextmanager
+def opened_on_runai(database: Database, folder: Path) -> Iterator[OnRunai]:
+    """Teams on a cluster and a control plane of their own, which are closed at the end."""
+    plane = ControlPlane(folder)
+    outside = Outside(folder, runai_cluster)
+    yield OnRunai(database, outside, plane)
+    outside.close()
+    plane.close()
