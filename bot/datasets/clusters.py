@@ -17,7 +17,7 @@ def at_work(session: Session, datasets: Datasets, dataset_id: str, cluster: str 
     refuse_elsewhere(datasets, cluster, several if datasets.clusters else "Omit `--cluster`.")
     if cluster:
         return datasets.at(cluster)
-    return at_last(datasets, next(iter(finding.versions(session, dataset_id)), None))
+    return at_last(datasets, finding.newest(finding.versions(session, dataset_id)))
 
 
 def at_last(datasets: Datasets, version: Version | None) -> Datasets:

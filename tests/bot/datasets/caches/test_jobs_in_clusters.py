@@ -94,6 +94,18 @@ def test_survey_runs_where_the_newest_version_was_recorded(two: TwoCaching) -> N
     assert fact(two.card(version_id), "Cluster") == ""
 
 
+def test_selections_do_not_move_the_next_surveys(two: TwoCaching) -> None:
+    """By paths alone, its pod need not have reached the store."""
+    recorded(two)
+    says(two, DONE | {"digest": OTHER_DIGEST})
+    selection = Selection("v3", ("train/",))
+    there = select_files(two, NewSelection(selection, "train", cluster="east"))
+    two.pass_time(minutes=2)
+    assert (two.get(there).phase, two.get(there).cluster) == (VersionPhase.READY, "east")
+    assert two.get(recorded(two)).cluster == "default"
+    assert put(two).cluster == "default"
+
+
 def test_clusters_without_datasets_are_refused(two: TwoCaching) -> None:
     with pytest.raises(UserError) as caught:
         two.version(cluster="lab")
