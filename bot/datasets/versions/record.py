@@ -88,8 +88,7 @@ def _found(session: Session, version: Version, said: Said, found: VersionFinding
         version.copied_files, version.copied_bytes = said.removed_files, said.removed_bytes
         _end(version, found)
         return
-    ready = finding.versions(session, version.dataset_id)
-    same = next((each for each in ready if each.digest == said.digest), None)
+    same = _same(session, version, said.digest)
     is_new = VersionPhase.CHANGED if version.is_refresh else VersionPhase.READY
     version.phase = is_new if same is None else VersionPhase.UNCHANGED
     version.same_as = same.id if same is not None else None
@@ -98,6 +97,13 @@ def _found(session: Session, version: Version, said: Said, found: VersionFinding
     version.problems, version.keys = said.problems, list(said.keys)
     _copied(session, version, same or version, said)
     _end(version, found)
+
+
+def _same(session: Session, version: Version, digest: str) -> Version | None:
+    """The newest version with this content; selections say nothing about the whole source."""
+    ready = finding.versions(session, version.dataset_id)
+    compared = (each for each in ready if version.selected_from or not each.selected_from)
+    return next((each for each in compared if each.digest == digest), None)
 
 
 def _copied(session: Session, survey: Version, version: Version, said: Said) -> None:

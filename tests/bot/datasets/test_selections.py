@@ -124,6 +124,17 @@ def test_files_that_a_version_has_are_not_recorded(rig: Rig) -> None:
     )
 
 
+def test_source_with_only_the_selected_files_has_changed(rig: Rig) -> None:
+    """Without the others it is not what the newest version has."""
+    selected(rig)
+    second = rig.get(rig.version("v2"))
+    rig.pass_time(minutes=2)
+    found = rig.get(second.id)
+    assert (found.phase, found.digest) == (VersionPhase.READY, OTHER_DIGEST)
+    newest = rig.do(lambda s: rig.service.find_version(s, "team-a", Reference("chest-xray")))
+    assert newest.name == "v2"
+
+
 def test_dataset_shows_where_a_selection_is_from(rig: Rig) -> None:
     selected(rig, replace(ASKED, note=""))
 
