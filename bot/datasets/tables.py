@@ -136,8 +136,8 @@ class Version(SQLModel, table=True):
             "dataset_id",
             "digest",
             unique=True,
-            postgresql_where=text("phase = 'ready'"),
-            sqlite_where=text("phase = 'ready'"),
+            postgresql_where=text("phase = 'ready' AND selected_from = ''"),
+            sqlite_where=text("phase = 'ready' AND selected_from = ''"),
         ),
     )
 

@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, TypeDecorator, inspect, text
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel, select
 
 import bot.serving.serving  # noqa: F401  # with it every table is declared
 from bot.app import version
@@ -17,7 +17,9 @@ from bot.database import revisions, schema
 from bot.database.connection import engines
 from bot.database.database import Database
 from bot.database.schema import Installation
+from bot.datasets.tables import Version
 from bot.errors import DatabaseError
+from tests.bot.datasets.caches.rows import add_dataset, add_version
 
 VERSION = version()
 
@@ -107,6 +109,28 @@ def test_shares_of_pushes_go_with_them(database_url: str) -> None:
     downgrade(database_url, "e8d20b6f4a17")
     assert "dataset_pushes" not in tables(database_url)
     schema.upgrade(database_url)
+
+
+def test_earlier_releases_have_each_content_once(database_url: str) -> None:
+    schema.upgrade(database_url)
+    database = Database(database_url)
+
+    def add(session: Session) -> None:
+        dataset = add_dataset(session)
+        add_version(session, dataset, "v1", "sha256:1")
+        for name, digest in {"same": "sha256:1", "other": "sha256:2"}.items():
+            selection = add_version(session, dataset, name, name)
+            selection.selected_from, selection.digest = "v1", digest
+
+    database.transaction(add)
+    database.close()
+    downgrade(database_url, "e4a8d15c9b27")
+    schema.upgrade(database_url)
+    database = Database(database_url)
+    versions = select(Version.name, Version.phase).order_by(Version.name)
+    found = database.read(lambda session: dict(session.exec(versions).all()))
+    database.close()
+    assert found == {"other": "ready", "same": "failed", "v1": "ready"}
 
 
 def test_an_empty_database_is_refused_with_the_command(database_url: str) -> None:
