@@ -123,10 +123,14 @@ def latest_survey(session: Session, dataset_id: str) -> Version | None:
 
 
 def latest_refresh(session: Session, dataset_id: str) -> Version | None:
-    """The last check for new content; None if a version was requested after it."""
+    """The last check for new content; None if a version of the source was requested after it."""
     last = session.exec(
         select(Version)
-        .where(col(Version.dataset_id) == dataset_id, col(Version.is_sweep).is_(False))
+        .where(
+            col(Version.dataset_id) == dataset_id,
+            col(Version.is_sweep).is_(False),
+            col(Version.selected_from) == "",
+        )
         .order_by(col(Version.id).desc())
         .limit(1)
     ).first()

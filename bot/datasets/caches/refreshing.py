@@ -74,10 +74,11 @@ def _unseen_since(moment: datetime, used_since: datetime) -> Select[Dataset]:
     has_version = select(col(Version.id)).where(
         col(Version.dataset_id) == col(Dataset.id), col(Version.phase) == VersionPhase.READY
     )
+    of_source = col(Version.selected_from) == ""
     surveys = (
         select(
             col(Version.dataset_id).label("dataset_id"),
-            func.max(col(Version.asked_at)).label("asked_at"),
+            func.max(col(Version.asked_at)).filter(of_source).label("asked_at"),
             func.count().filter(col(Version.ended_at).is_(None)).label("live"),
         )
         .group_by(col(Version.dataset_id))

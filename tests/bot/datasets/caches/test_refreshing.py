@@ -9,6 +9,8 @@ from bot.datasets.caches.refreshing import refresh
 from bot.datasets.caches.tables import Cache
 from bot.datasets.card import dataset_card
 from bot.datasets.job import survey_job
+from bot.datasets.selection import Selection
+from bot.datasets.service import NewSelection
 from bot.datasets.tables import Dataset, Version, VersionPhase
 from bot.reconcile.due import Due
 from bot.slack.card import Reply
@@ -16,6 +18,7 @@ from bot.slack.messages import Message
 from bot.slack.text import as_text
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
 from tests.bot.datasets.rig import DIGEST, DONE, OTHER_DIGEST, SETTINGS, Rig, with_places
+from tests.bot.datasets.test_selections import select as select_files
 from tests.bot.ground import TEAM_A
 
 CHANGED = (
@@ -94,6 +97,17 @@ def test_equal_content_is_nothing_to_say(cached: Rig) -> None:
     assert said(cached) == []
     assert shown(cached).startswith("The source had not changed since v1 when it was checked ")
     assert cached.jobs() == []
+
+
+def test_selections_are_no_check_of_the_source(cached: Rig) -> None:
+    day_after(cached)
+    cached.pass_time(hours=12)
+    select_files(cached, NewSelection(Selection("v1", ("train/",)), "train"))
+    cached.pass_time(minutes=2)
+    assert shown(cached).startswith("The source had not changed since v1 when it was checked ")
+    cached.pass_time(hours=12)
+    job(cached)
+    assert len(looks(cached)) == 2
 
 
 def test_new_content_is_told_once(cached: Rig) -> None:
