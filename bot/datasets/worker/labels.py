@@ -1,16 +1,17 @@
 """Reads which files have the selected labels: from CSV, TSV or JSON Lines."""
 
+import codecs
 import csv
 import difflib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import msgspec
 
 from bot.datasets.selection import Label
-from bot.datasets.worker.failures import WorkError, wrong_input
+from bot.datasets.worker.failures import wrong_input
 
 LARGEST_BYTES = 64 << 20
 """The largest file of labels: it is read into the pod's memory."""
@@ -28,7 +29,7 @@ class LabelledFiles:
 
     def __init__(self, path: str, content: bytes, labels: Sequence[Label]) -> None:
         self._folder: Final = path[: path.rfind("/") + 1]
-        self._names: Final = set(_selected(path, content, labels))
+        self._names: Final = _names(path, content, labels)
 
     def __contains__(self, key: str) -> bool:
         """Whether a file has the labels."""
@@ -40,43 +41,54 @@ class LabelledFiles:
         return inner in self._names or inner.rpartition("/")[2] in self._names
 
 
+def _names(path: str, content: bytes, labels: Sequence[Label]) -> set[str]:
+    """The names in the rows that have all labels; WorkError if the file cannot be read."""
+    try:
+        return set(_selected(path, content, labels))
+    except (csv.Error, UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
+        raise wrong_input(
+            f"{path} cannot be read as {path.rpartition('.')[2].upper()}: {error}.",
+            _correct(path),
+        ) from None
+
+
 def _selected(path: str, content: bytes, labels: Sequence[Label]) -> Iterator[str]:
-    """The names in the rows that have all labels."""
-    file_column = ""
-    for number, row in enumerate(_rows(path, content), 1):
-        if not file_column:
-            _insist(path, row, labels)
-            file_column = _file_column(row)
+    columns, file_column = dict[str, None](), ""
+    for number, row in enumerate(_rows(path, content, labels), 1):
+        file_column = file_column or _file_column(row)
+        if not row.keys() <= columns.keys():
+            columns |= dict.fromkeys(row)
         name = row.get(file_column)
         if not isinstance(name, str):
             raise wrong_input(
                 f"Row {number:,} of {path} does not name a file in column {file_column}.",
-                f"Correct {path}, and record a new version.",
+                _correct(path),
             )
-        if all(_has(row.get(label.column), label) for label in labels):
+        if all(label.column in row and _has(row[label.column], label) for label in labels):
             yield name.removeprefix("./")
-    if not file_column:
+    if not columns:
         raise wrong_input(f"{path} has no rows.", "Name another file with --labels.")
+    _insist(path, [*filter(None, columns)], labels)
 
 
-def _insist(path: str, row: Mapping[str, Any], labels: Sequence[Label]) -> None:
+def _insist(path: str, columns: Sequence[str], labels: Sequence[Label]) -> None:
     """WorkError for a column that there is not; it suggests another one."""
-    missing = next((each.column for each in labels if each.column not in row), None)
+    missing = next((each.column for each in labels if each.column not in columns), None)
     if missing is None:
         return
-    near = difflib.get_close_matches(missing, list(row), 1)
-    listed = ", ".join(list(row)[:_SHOWN])
+    near = difflib.get_close_matches(missing, columns, 1)
+    listed = ", ".join(columns[:_SHOWN])
     raise wrong_input(
         f"{path} has no column {missing}.",
         f"Did you mean {near[0]}?" if near else f"Its columns: {listed}.",
     )
 
 
-def _file_column(row: Mapping[str, Any]) -> str:
+def _file_column(columns: Iterable[str]) -> str:
     """The column that names the files: one with a usual name, or else the first with a name."""
-    usual = {name.casefold(): name for name in reversed(list(row))}
+    usual = {name.casefold(): name for name in reversed([*columns])}
     found = next((usual[name] for name in _FILE_COLUMNS if name in usual), "")
-    return found or next(filter(None, row), "")
+    return found or next(filter(None, columns), "")
 
 
 def _has(value: object, label: Label) -> bool:
@@ -86,23 +98,25 @@ def _has(value: object, label: Label) -> bool:
     return any(fnmatchcase(text.strip(), wanted) for wanted in label.values)
 
 
-def _rows(path: str, content: bytes) -> Iterator[Mapping[str, Any]]:
-    try:
-        if path.casefold().endswith((".csv", ".tsv")):
-            text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
-            delimiter = "\t" if path.casefold().endswith(".tsv") else ","
-            # A row that is too short has no value there.
-            yield from csv.DictReader(text, delimiter=delimiter, restkey="", restval="")
-        else:
-            for line in io.BytesIO(content):
-                if line.strip():
-                    yield _OBJECTS.decode(line)
-    except (csv.Error, UnicodeDecodeError, msgspec.DecodeError) as error:
-        raise WorkError(
-            "wrong_input",
-            f"{path} cannot be read as {path.rpartition('.')[2].upper()}: {error}.",
-            f"Correct {path}, and record a new version.",
-        ) from None
+def _rows(path: str, content: bytes, labels: Sequence[Label]) -> Iterator[Mapping[str, Any]]:
+    if not path.casefold().endswith((".csv", ".tsv")):
+        for line in io.BytesIO(content.removeprefix(codecs.BOM_UTF8)):
+            if line.strip():
+                yield _OBJECTS.decode(line)
+        return
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    delimiter = "\t" if path.casefold().endswith(".tsv") else ","
+    # A row that is too short has no value there.
+    rows = csv.DictReader(text, delimiter=delimiter, restkey="", restval="")
+    columns = rows.fieldnames or ()
+    for used in (_file_column(columns), *(label.column for label in labels)):
+        if used and columns.count(used) > 1:
+            raise wrong_input(f"{path} has more than one column {used}.", _correct(path))
+    yield from rows
+
+
+def _correct(path: str) -> str:
+    return f"Correct {path}, and record a new version."
 
 
 _OBJECTS = msgspec.json.Decoder(dict[str, Any])

@@ -174,6 +174,17 @@ def test_what_selects_nothing_is_explained(
         ("a.csv", b"image,split\n0.png\xff,train\n", "a.csv cannot be read as CSV: "),
         ("a.jsonl", b'["split"]\n', "a.jsonl cannot be read as JSONL: "),
         ("a.jsonl", b'{"path": 7, "split": "a"}', "Row 1 of a.jsonl does not name a file in"),
+        (
+            "a.jsonl",
+            b'{"path": "0.png", "split": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            "a.jsonl cannot be read as JSONL: ",
+        ),
+        (
+            "a.jsonl",
+            b'{"path": "0.png", "split": ' + b"[" * 700 + b"]" * 700 + b"}",
+            "a.jsonl cannot be read as JSONL: ",
+        ),
+        ("a.csv", b"path,split,split\n0.png,train,val\n", "a.csv has more than one column split."),
     ],
 )
 def test_broken_labels_are_explained(
@@ -183,6 +194,17 @@ def test_broken_labels_are_explained(
     selected.first = selected.dataset.record("1", copy=False).last
     found = selected.refusal("--labels", name, "--label", "split=train")
     assert found[0].startswith(message)
+
+
+def test_rows_of_json_need_not_have_all_labels(selected: Selected) -> None:
+    rows = b'\xef\xbb\xbf{"path": "train/0.png"}\r\n{"path": "val/2.png", "split": "val"}\r\n'
+    selected.dataset.put({"a.jsonl": rows})
+    selected.first = selected.dataset.record("1", copy=False).last
+    assert selected.keys("--labels", "a.jsonl", "--label", "split=*") == ["val/2.png"]
+    assert selected.refusal("--labels", "a.jsonl", "--label", "spilt=val") == (
+        "a.jsonl has no column spilt.",
+        "Did you mean split?",
+    )
 
 
 def test_changed_labels_select_nothing(selected: Selected) -> None:
