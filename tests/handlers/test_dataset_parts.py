@@ -204,6 +204,17 @@ def test_cache_that_holds_the_folders_is_named(parts: Parts) -> None:
     assert wrong == "chest-xray@v1 has no file or folder trian. Did you mean train/?"
 
 
+def test_file_system_that_holds_the_folders_is_named(parts: Parts) -> None:
+    parts.browser.asks("/dataset cache chest-xray@v1 --yes")
+    parts.change(storage_class="lustre", phase=CachePhase.READY)
+    asked = parts.browser.asks("/dataset cache chest-xray@v1/train/ --class lustre")
+    assert asked[0] == READING
+    assert asked[1].splitlines()[0] == (
+        "chest-xray@v1 is cached on lustre and holds chest-xray@v1/train/: 2 files, 3 bytes."
+        " Nothing has to be copied."
+    )
+
+
 def test_commands_quote_folders_with_blanks(parts: Parts) -> None:
     folder = "chest-xray@v1/after 2020/"
     assert parts.browser.asks(f'/dataset evict "{folder}"')[0] == (

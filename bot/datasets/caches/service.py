@@ -161,14 +161,14 @@ class CacheService:
                 "--yes cannot cache folders of a version: they are counted first.",
                 "Leave out --yes: the answer shows the size and has a button that starts it.",
             )
-        chosen = self._classes.chosen(request.storage_class, asked.cluster)
-        refuse_unfit(asked.version)
         folders = request.reference.folders
         if asked.held_by is not None:
             named = subfolders.spelled(asked.version.reference, folders)
             refuse_unused(request, named, asked.held_by)
-        where = chosen, asked.cluster
-        self._import(session, asked.version, where, subfolders.written(folders))
+        else:
+            refuse_unfit(asked.version)
+            where = self._classes.chosen(request.storage_class, asked.cluster), asked.cluster
+            self._import(session, asked.version, where, subfolders.written(folders))
         return UncountedPart(asked.version, folders, asked.held_by)
 
     def _cluster(self, caller: Caller, request: CacheRequest) -> str:
