@@ -188,7 +188,7 @@ def _found(
     version = finding.version(session, dataset, asked.version, format_command)
     bounds.insist(bounds.of_version(session, user.settings, version))
     caches = caching.of_version(session, version.id, user.cluster, asked.folders)
-    usable = next((each for each in caches if each.wanted == CacheIntent.READY), None)
+    usable = _usable(session, caches)
     if usable is None and caches:
         again = format_command(f"dataset cache {caches[0].argument}")
         raise ConflictError(
@@ -198,6 +198,13 @@ def _found(
     if usable is None and user.cluster not in user.caching:
         raise _elsewhere(session, version, asked.folders, user)
     return version, usable
+
+
+def _usable(session: Session, caches: Sequence[Cache]) -> Cache | None:
+    """The first cache that stays; a lost one only without another."""
+    staying = [each for each in caches if each.wanted == CacheIntent.READY]
+    there = (each for each in staying if not caching.lost(session, each))
+    return next(there, None) or next(iter(staying), None)
 
 
 def _elsewhere(

@@ -1,12 +1,20 @@
 """Caches whose volumes Trident does not find any more: nothing deletes them meanwhile."""
 
+from dataclasses import replace
+
 import pytest
+from sqlmodel import Session
 
 from bot.datasets.caches.finding import holder
 from bot.datasets.caches.tables import CacheIntent, CachePhase
+from bot.datasets.caches.using import take
+from bot.datasets.finding import Reference
+from bot.datasets.tables import Version
 from bot.errors import ConflictError
 from tests.bot.datasets.caches.filling import Filling
 from tests.bot.datasets.caches.keeping import Keeping
+from tests.bot.datasets.caches.rows import add_cache
+from tests.bot.datasets.caches.test_using import USER
 from tests.bot.volumes.losing import STAYS, find, lose, said
 
 
@@ -66,6 +74,27 @@ def test_folders_are_not_read_of_a_lost_cache(filling: Filling) -> None:
     assert holding() == cache_id
     lose(filling, filling.found(cache_id).claim_name, "datasets")
     assert holding() is None
+
+
+def test_runs_read_another_cache_than_the_lost_one(keeping: Keeping) -> None:
+    cache = keeping.get(keeping.cache())
+    lose(keeping, cache.claim_name, "datasets")
+    user, now = replace(USER, team="team-a", namespace="datasets"), keeping.clock.now()
+
+    def read(session: Session) -> str:
+        wanted = [Reference("chest-xray", folders=("train/",))]
+        return take(session, wanted, user, keeping.words, now)[0].cache_id
+
+    with pytest.raises(ConflictError) as caught:
+        keeping.do(read)
+    assert caught.value.message == said(cache.claim_name, "mounted by a new run")[0]
+
+    def add_other(session: Session) -> str:
+        version = session.get_one(Version, cache.version_id)
+        return add_cache(session, version, part="train/").id
+
+    other = keeping.do(add_other)
+    assert keeping.do(read) == other
 
 
 def test_claim_of_a_failed_cache_waits_too(filling: Filling) -> None:
