@@ -34,13 +34,11 @@ from bot.datasets.worker.stores.registry import (
 )
 from bot.datasets.worker.stores.settings import Address
 from bot.datasets.worker.stores.uploads import give_back_large_blocks
-from bot.datasets.worker.survey import Shelf, survey
+from bot.datasets.worker.survey import Shelf, say_written, survey
 from bot.datasets.worker.sweep import Sweeper, SweepOrder
 from bot.datasets.worker.tree import Tree
 from bot.datasets.worker.verifying import Verifier
 from bot.datasets.worker.volume import Ownership, TargetFolder
-
-_KEYS_SHOWN = 10
 
 
 def run_survey(options: Mapping[str, Any]) -> None:
@@ -57,20 +55,7 @@ def run_survey(options: Mapping[str, Any]) -> None:
                 index, copied = surveying.survey_and_copy(_to_copy(stores, copies), progress)
             else:
                 index, copied = survey(client, source, shelf_of(stores), progress), {}
-        say(
-            {
-                "event": "done",
-                "phase": progress.phase,
-                "digest": index.digest,
-                "objects": index.objects,
-                "bytes": index.bytes,
-                "seconds": progress.seconds,
-                "problems": index.findings.problems.count,
-                "warnings": index.findings.warnings.count,
-                "keys": [each.key for each in index.findings.problems.first[:_KEYS_SHOWN]],
-                **copied,
-            }
-        )
+        say_written(index, progress, copied)
 
     to_the_end(work)
 

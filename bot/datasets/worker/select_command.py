@@ -8,11 +8,10 @@ from bot.datasets.selection import Label, label_of
 from bot.datasets.worker.command import shelf_of, to_the_end, ways_of
 from bot.datasets.worker.failures import wrong_input
 from bot.datasets.worker.options import CopyOptions, ReadOptions, Stores
-from bot.datasets.worker.progress import CopyProgress, reported, say
+from bot.datasets.worker.progress import CopyProgress, reported
 from bot.datasets.worker.selecting import SelectOrder, select
+from bot.datasets.worker.survey import say_written
 from bot.datasets.worker.surveying import MADE
-
-_KEYS_SHOWN = 10
 
 
 def run_select(options: Mapping[str, Any]) -> None:
@@ -37,21 +36,8 @@ def run_select(options: Mapping[str, Any]) -> None:
         progress = CopyProgress("listing")
         with reported(progress):
             index = select(order, progress)
-        say(
-            {
-                "event": "done",
-                "phase": progress.phase,
-                "digest": index.digest,
-                "objects": index.objects,
-                "bytes": index.bytes,
-                "seconds": progress.seconds,
-                "problems": index.findings.problems.count,
-                "warnings": index.findings.warnings.count,
-                "keys": [each.key for each in index.findings.problems.first[:_KEYS_SHOWN]],
-                # Each of the whole version's objects has a copy.
-                **({"copy": MADE} if copies.place else {}),
-            }
-        )
+        # Each of the whole version's objects has a copy.
+        say_written(index, progress, {"copy": MADE} if copies.place else {})
 
     to_the_end(work)
 

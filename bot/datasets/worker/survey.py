@@ -1,6 +1,6 @@
 """`quartermaster survey`: lists the objects below a prefix and writes a manifest of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -16,9 +16,11 @@ from bot.datasets.manifest import (
 from bot.datasets.worker.failures import WorkError
 from bot.datasets.worker.keys import FilesAsFolders, FoldedPaths, Remarked, problem
 from bot.datasets.worker.listing import OutOfOrderError, in_order, sorted_on_disk
-from bot.datasets.worker.progress import CopyProgress
+from bot.datasets.worker.progress import CopyProgress, say
 from bot.datasets.worker.stores.client import StoreClient
 from bot.datasets.worker.stores.settings import Address
+
+_KEYS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,24 @@ def survey(client: StoreClient, source: Address, shelf: Shelf, progress: CopyPro
     index = replace(index, source=str(source), findings=found.findings(shelf, index))
     write_index(shelf.put, index)
     return index
+
+
+def say_written(index: Index, progress: CopyProgress, more: Mapping[str, object]) -> None:
+    """Prints the last line of a Job that wrote a manifest, with `more` fields for the bot."""
+    say(
+        {
+            "event": "done",
+            "phase": progress.phase,
+            "digest": index.digest,
+            "objects": index.objects,
+            "bytes": index.bytes,
+            "seconds": progress.seconds,
+            "problems": index.findings.problems.count,
+            "warnings": index.findings.warnings.count,
+            "keys": [each.key for each in index.findings.problems.first[:_KEYS_SHOWN]],
+            **more,
+        }
+    )
 
 
 class ListingTotals:
