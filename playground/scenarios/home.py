@@ -4,6 +4,7 @@ from datetime import datetime
 
 from playground.cluster.control.training import Line, Training
 from playground.settings import Setup
+from playground.story.home import OpenHome
 from playground.story.person import Person
 from playground.story.steps import asks_for_gpus, is_admitted
 from playground.story.story import Story
@@ -44,7 +45,7 @@ async def play(story: Story) -> None:
     await alice.is_written_to("Log of lane")
     hers = await erin.opens_home()
     await hers.shows("team-a (lead)", "The team has 1 live run of 1 person.")
-    await _carol_decides(story, alice)
+    carols = await _carol_decides(story, alice)
     await home.clicks("Stop", confirming="Stop lane?")
     await alice.is_written_to("Stopping lane.", "/train resubmit lane starts it again.")
     await story.reply(card, "stopped")
@@ -53,6 +54,7 @@ async def play(story: Story) -> None:
     await home.clicks("By direct message")
     await alice.is_written_to("How you are notified", "a direct message with a link")
     await home.shows("you get a direct message.")
+    await carols.shows("No team has live runs.")  # read again every 30 s, for all tabs
 
 
 def _log(_training: Training, started: datetime, until: datetime) -> list[Line]:
@@ -67,7 +69,7 @@ async def _a_guest_sees_nothing(story: Story) -> None:
     await home.hides("team-a", "GPUs")
 
 
-async def _carol_decides(story: Story, alice: Person) -> None:
+async def _carol_decides(story: Story, alice: Person) -> OpenHome:
     carol = story.person("Carol")
     home = await carol.opens_home()
     await home.shows("You are a platform admin.", "Platform", "working")
@@ -84,3 +86,4 @@ async def _carol_decides(story: Story, alice: Person) -> None:
     await home.hides("Waiting for your decision (1)")
     await request.shows("Active")
     await story.reply(own, "approved by @Carol: nominal quota", "until")
+    return home
