@@ -143,7 +143,7 @@ class Meanwhile(Clock):
         return super().now()
 
 
-def test_a_step_that_ends_during_a_look_brings_another(database: Database) -> None:
+def test_a_step_ending_amid_looks_brings_another(database: Database) -> None:
     rows, clock = Rows(rest), Meanwhile()
     loop = Loop(database, clock, [rows], workers=4, per_lane=2)
     wake(database, "before")

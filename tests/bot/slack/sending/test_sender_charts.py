@@ -162,7 +162,7 @@ def test_storm_holds_uploads_back(post: SenderRig) -> None:
     assert kinds(post) == ["header", "data_visualization", "image"]
 
 
-def test_pictures_slack_keeps_back_hold_up_no_other_card(post: SenderRig) -> None:
+def test_pictures_kept_back_hold_up_no_card(post: SenderRig) -> None:
     pictured = [f"run{number}" for number in range(41)]
     post.runs.bare = {*pictured, "lane"}
     for run in pictured:
