@@ -123,8 +123,10 @@ def _waiting(session: Session, team: str) -> list[tuple[Run, tuple[Predecessor, 
     """The runs of a team that wait for others, with those."""
     session.flush()  # one may have begun or stopped to wait a moment ago
     ids = [row[0] for row in _WAITING_IDS(session, {"team": team}).rows]
+    if not ids:
+        return []
     found = select(Run).where(col(Run.id).in_(ids)).order_by(col(Run.id))
-    return [(run, asked_spec(run).after) for run in session.scalars(found)] if ids else []
+    return [(run, asked_spec(run).after) for run in session.scalars(found)]
 
 
 def _stopped(run: Run, lost: Awaited, format_command: FormatCommand) -> State:

@@ -1,23 +1,30 @@
 """The time that runs spent in each phase, stored as spans."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, insert, select
 from sqlmodel import Session, col
 
+from bot.database.prepared import Prepared, connection_of
 from bot.training.spec import spec_of
 from bot.training.tables import Run, RunPhase, Span
 
 _SECONDS_PER_HOUR = 3600
 _NOTHING = timedelta(0)
 _WAITING = (RunPhase.ASKED, RunPhase.PENDING, RunPhase.PREEMPTED)
-# Built once: that takes longer than to run it.
+# Built once: that takes longer than to run them.
 _LAST = select(func.max(col(Span.ended_at))).where(col(Span.run_id) == bindparam("run"))
+_INSERT = Prepared(insert(Span))
+_NEWEST_FIRST = (
+    select(col(Span.phase), col(Span.began_at), col(Span.ended_at))
+    .where(col(Span.run_id) == bindparam("run"))
+    .order_by(col(Span.began_at).desc())
+)
 
 
 class Stretch(NamedTuple):
@@ -55,7 +62,7 @@ def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> Non
     is_other_phase = after.phase is not before.phase
     if not is_other_phase and after.nodes == before.nodes:
         return
-    last = session.connection().scalar(_LAST, {"run": run.id})
+    last = connection_of(session).scalar(_LAST, {"run": run.id})
     began, until = last or before.since, after.since if is_other_phase else now
     started = run.started_at
     if not run.is_live and before.phase is not RunPhase.RUNNING and started and started > began:
@@ -67,9 +74,14 @@ def keep_span(session: Session, run: Run, before: Stretch, now: datetime) -> Non
 
 def _add(session: Session, run: Run, stretch: Stretch, began: datetime, ended: datetime) -> None:
     if ended > began:
-        phase, nodes = stretch.phase, stretch.nodes
-        span = Span(run_id=run.id, phase=phase, nodes=nodes, began_at=began, ended_at=ended)
-        session.add(span)
+        values = {"run_id": run.id, "phase": stretch.phase.value, "nodes": stretch.nodes}
+        _INSERT(session, {**values, "began_at": began, "ended_at": ended})
+
+
+def newest_first(session: Session, run: Run) -> Iterator[tuple[RunPhase, timedelta]]:
+    """The phases that a run has left, the last one first, and how long it was in each."""
+    for phase, began, ended in connection_of(session).execute(_NEWEST_FIRST, {"run": run.id}).all():
+        yield RunPhase(phase), ended - began
 
 
 def times_of(session: Session, run: Run, now: datetime) -> Times:

@@ -109,7 +109,8 @@ class Recorder:
         if run is None:
             return
         before, stood = _shown(run), stretch_of(run)
-        self._take_logs(session, run, found)
+        with session.no_autoflush:  # else the run is written here, and once more at the end
+            self._take_logs(session, run, found)
         _take_identity(run, found)
         _take_move(session, run, found)
         match found.decision:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from bot.training import notices
+from bot.training.records.spans import newest_first
 from bot.training.runs.decide import RunObserved
 from bot.training.state import State
-from bot.training.tables import NOT_ADMITTED, Run, RunPhase, Span
+from bot.training.tables import NOT_ADMITTED, Run, RunPhase
 
 _NOTHING = timedelta(0)
 _TOLD_AT = 0.8
@@ -67,14 +67,10 @@ def note_limit(session: Session, run: Run, limit: Limit | None, now: datetime) -
 
 def _waited(session: Session, run: Run) -> timedelta:
     """How long it waited since it last ran."""
-    session.flush()
-    spans = session.scalars(
-        select(Span).where(col(Span.run_id) == run.id).order_by(col(Span.began_at).desc())
-    )
     total = _NOTHING
-    for span in spans:
-        if span.phase == RunPhase.RUNNING:
+    for phase, lasted in newest_first(session, run):
+        if phase is RunPhase.RUNNING:
             break
-        if span.phase in NOT_ADMITTED:
-            total += span.ended_at - span.began_at
+        if phase in NOT_ADMITTED:
+            total += lasted
     return total

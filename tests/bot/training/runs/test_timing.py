@@ -1,7 +1,9 @@
 """What owners are told of the time of their runs: a long wait is over, a limit is near."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
+from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
 from bot.slack.messages import Message
@@ -95,3 +97,35 @@ def test_near_limit_is_told_late_after_an_outage(rig: Rig) -> None:
     rig.restart()
     rig.run()
     assert "lane has used 90 % of its time limit" in told(rig, run_id, "time")[0]
+
+
+def updates_of_runs(rig: Rig, **length: float) -> list[int]:
+    """How often each transaction of a time updated a run."""
+    counted = [0]
+
+    def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        counted[-1] += statement.startswith("UPDATE runs ")
+
+    def committed(_connection: object) -> None:
+        counted.append(0)
+
+    listened: dict[str, Callable[..., None]] = {
+        "before_cursor_execute": count,
+        "commit": committed,
+    }
+    for name, heard in listened.items():
+        event.listen(Engine, name, heard)
+    try:
+        rig.pass_time(**length)
+    finally:
+        for name, heard in listened.items():
+            event.remove(Engine, name, heard)
+    return [each for each in counted if each]
+
+
+def test_each_step_updates_its_run_once(rig: Rig) -> None:
+    run_id = rig.submit()
+    updates = updates_of_runs(rig, minutes=1)
+    assert rig.get(run_id).phase == RunPhase.RUNNING
+    assert len(updates) >= 3  # it is created, admitted, and runs
+    assert set(updates) == {1}
