@@ -12,12 +12,14 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings, Team
 from bot.database.columns import whole_number
 from bot.errors import ConflictError, NotFoundError
+from bot.gpus.idle_nodes import IdleGroup, idle_groups
 from bot.gpus.minutes import Window
 from bot.gpus.node_list import NodeUse, nodes
 from bot.gpus.reports import ranking
 from bot.gpus.reports.ranking import Idle, Ranked
 from bot.gpus.reports.ranking_card import Life
 from bot.gpus.reports.report import By, Question, Report, report
+from bot.gpus.samples.sums import Who
 from bot.gpus.samples.usage import SeriesUsage, latest, series_of, timeline, use
 from bot.gpus.status import ClusterStatus, Waits
 from bot.gpus.tables import Series, What
@@ -65,6 +67,25 @@ class GpuService:
         settings = self._settings()
         seen = [each for name, each in self._clusters.items() if name in settings.clusters]
         return [node for each in seen for node in nodes(session, settings, each)], seen
+
+    def idle_nodes(self, session: Session, now: datetime) -> tuple[list[IdleGroup], list[str]]:
+        """The node groups with idle nodes, and the clusters whose nodes are unknown now."""
+        settings = self._settings()
+        found: list[IdleGroup] = []
+        unknown: list[str] = []
+        for name, cluster in self._clusters.items():
+            groups = (
+                idle_groups(session, settings, cluster, now) if name in settings.clusters else ()
+            )
+            unknown.extend([name] if groups is None else ())
+            found.extend(groups or ())
+        return found, unknown
+
+    def user_of(self, session: Session, who: Who) -> str:
+        """Who a series belongs to, in words: its name, team and person."""
+        team = f" of {who.team}" if who.team else f" in namespace {who.namespace}"
+        person = name_of(session, self._settings().workspace, who.person) if who.person else ""
+        return f"{who.name}{team}" + (f" ({person})" if person else "")
 
     def top(
         self, session: Session, team: str | None, by: ranking.By, window: Window

@@ -58,7 +58,9 @@ def _by_hand(rows: Sequence[Leftover]) -> Iterator[Markup]:
     found = [each for each in rows if each.advice or each.command]
     for each in found[:_MOST_REMOVALS]:
         named = plain(f"{each.kind} {each.name}: ")
-        if each.command:
+        if each.command and each.advice:
+            yield join(named, sentence(f"{each.advice} "), code(each.command))
+        elif each.command:
             yield join(named, "The bot does not delete it. To delete it permanently: ",
                        code(each.command))  # fmt: skip
         else:

@@ -10,7 +10,6 @@ from bot.datasets.caches.evictions.notices import evict_button
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.leftovers.notices import is_removable, remove_button
 from bot.durations import format_duration
-from bot.gpus.node_list import NodeUse
 from bot.gpus.reports.ranking import Idle
 from bot.gpus.reports.ranking_card import idle_buttons
 from bot.gpus.status import gpus
@@ -44,7 +43,8 @@ class Leftover:
     """Something that costs and is not used; `monthly_cost` is None if its price is unknown.
 
     `unused` says since when and by what sign. Its `button` removes it, after a second look.
-    Without one, `advice` is a sentence about removing it, and `command` removes it permanently.
+    Without one, `advice` is a sentence about removing it, and `command` removes it permanently;
+    with both, the advice leads to the command.
     """
 
     kind: str
@@ -104,7 +104,7 @@ def of_idle(found: Iterable[Idle], prices: Prices, now: datetime) -> Iterator[Le
         freed = f"The run ends and frees its {amount}."
         button = next(idle_buttons(who.name, who.run_id, "", freed), None)
         idle = f"at 0 % for {format_duration(now - each.since)}"
-        cost = _cost_of_gpus(each.gpus, prices.get(who.gpu_type))
+        cost = cost_of_gpus(each.gpus, prices.get(who.gpu_type))
         removal = "" if button else f"Stop {who.name} in namespace {who.namespace} yourself."
         yield Leftover(
             "Run" if who.run_id else "Pod", who.name, amount, idle, cost, button, removal
@@ -150,27 +150,6 @@ def _pool_button(pool: SeenPool, anf: Anf, installation: str) -> Button | None:
     return ask_button(f"{place.group}/{place.account}", pool.name)
 
 
-def of_nodes(found: Iterable[NodeUse], prices: Prices) -> Iterator[Leftover]:
-    """Schedulable nodes of whose GPUs none is allocated, by node pool."""
-    free: dict[tuple[str, str, str], list[NodeUse]] = {}
-    for each in found:
-        if each.is_ready and each.gpus and not any(each.held.values()):
-            place = each.place
-            free.setdefault((each.cluster, place.pool, place.gpu_type), []).append(each)
-    for (cluster, pool, gpu_type), nodes in sorted(free.items()):
-        held = sum(each.gpus for each in nodes)
-        count = f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
-        advice = "The bot changes no node pools. Lower the minimum of their autoscaler."
-        yield Leftover(
-            "Nodes",
-            f"{pool or gpu_type or 'unknown pool'} ({cluster})",
-            f"{count}, {gpus(held)} GPUs",
-            "no GPU allocated",
-            _cost_of_gpus(held, prices.get(gpu_type)),
-            advice=advice,
-        )
-
-
-def _cost_of_gpus(thousandths: int, per_hour: Decimal | None) -> float | None:
+def cost_of_gpus(thousandths: int, per_hour: Decimal | None) -> float | None:
     """What these GPUs cost in a month."""
     return None if per_hour is None else float(per_hour) * thousandths / 1000 * HOURS_A_MONTH

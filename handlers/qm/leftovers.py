@@ -1,12 +1,15 @@
 """/qm leftovers: what costs and is not used."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from bot.commands.context import Context
+from bot.gpus.idle_nodes import IdleGroup, used_last_by
+from bot.gpus.samples.sums import Who
 from bot.leftovers import leftover
 from bot.leftovers.card import leftovers_card
 from bot.leftovers.leftover import Leftover
+from bot.leftovers.nodes import of_nodes
 from bot.leftovers.removals.card import WITHDRAW
 from bot.leftovers.removals.wording import limits
 from bot.people.access import Right
@@ -34,7 +37,10 @@ def leftovers(ctx: Context, *, is_platform: bool) -> Reply:
         ctx.require(Right.DATASET_CLEAN)
         currency = ctx.settings.training.prices.currency
         above = (plain(_above(ctx)),) if ctx.settings.leftovers.has_limit else ()
-        return Reply(card=leftovers_card("the platform", [*_of_platform(ctx)], above, currency))
+        idle, unknown = ctx.gpus.usage.idle_nodes(ctx.session, ctx.now)
+        found = [*_of_platform(ctx), *_of_nodes(ctx, idle)]
+        remarks = (*above, *_unseen(unknown))
+        return Reply(card=leftovers_card("the platform", found, remarks, currency))
     ctx.require(Right.PVC_READ)
     team = ctx.team()[1]
     unused, every = unused_claims(ctx)
@@ -68,16 +74,32 @@ def _of_team(ctx: Context, claims: set[str]) -> Iterator[Leftover]:
         yield from leftover.of_caches(caches, settings.datasets, ctx.now)
     idle = ctx.gpus.usage.idle(ctx.session, name, ctx.now)
     yield from leftover.of_idle(idle, settings.training.prices.per_gpu_hour, ctx.now)
+    nodes = used_last_by(ctx.gpus.usage.idle_nodes(ctx.session, ctx.now)[0], name)
+    yield from _of_nodes(ctx, nodes, ctx.team()[1].namespace)
+
+
+def _of_nodes(
+    ctx: Context, found: Iterable[IdleGroup], namespace: str | None = None
+) -> Iterator[Leftover]:
+    prices = ctx.settings.training.prices.per_gpu_hour
+
+    def named(who: Who) -> str:
+        return ctx.gpus.usage.user_of(ctx.session, who)
+
+    return of_nodes(found, prices, ctx.now, named, namespace)
+
+
+def _unseen(clusters: Sequence[str]) -> Iterator[Markup]:
+    if clusters:
+        yield plain(f"Idle nodes are unknown for now in: {', '.join(clusters)}.")
 
 
 def _of_platform(ctx: Context) -> Iterator[Leftover]:
-    """What belongs to no team: objects of datasets, capacity pools, nodes."""
+    """What belongs to no team: objects of datasets, capacity pools."""
     settings = ctx.settings
     yield from leftover.of_orphans(ctx.datasets.usage.orphans(ctx.session), ctx.now)
     pools = ctx.volumes.reads.pools_seen(ctx.session, ctx.now)
     yield from leftover.of_pools(pools, settings.anf, ctx.volumes.on.installation)
-    nodes = ctx.gpus.usage.nodes(ctx.session)[0]
-    yield from leftover.of_nodes(nodes, settings.training.prices.per_gpu_hour)
 
 
 def _by_leads(ctx: Context) -> Markup:

@@ -1,15 +1,19 @@
 """Stores pods that hold or held GPUs, so that their figures can be attributed."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import Select, delete, func, or_, select, update
 from sqlmodel import Session, col
 
 from bot.database.upsert import Upsert
 from bot.gpus.samples.owners import Owner
 from bot.gpus.tables import GpuPod
 
+PODS_KEPT_BY_NODE = timedelta(days=90)
+"""How long it is known which pod was the last to hold GPUs of a node."""
+_MINUTE = timedelta(minutes=1)
 # A pod found in past figures may still exist.
 _UPSERT = Upsert(GpuPod, ("uid", "cluster"), lambda new: {"last": new.last})
 
@@ -42,6 +46,16 @@ class KnownPod(NamedTuple):
     def holds(self, minute: int) -> bool:
         """Whether it held GPUs in a minute."""
         return self.first <= minute and (self.last is None or minute < self.last)
+
+
+class LastPod(NamedTuple):
+    """The series of the last pod of a node, and the first minute in which it held no GPUs.
+
+    `ended` is None if it still holds some.
+    """
+
+    series: int
+    ended: int | None
 
 
 class NewPod(NamedTuple):
@@ -123,6 +137,35 @@ def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -
         )
 
 
-def forget_pods(session: Session, before: int) -> None:
-    """Deletes pods whose last minute is before a minute."""
-    session.connection().execute(delete(GpuPod).where(col(GpuPod.last) < before))
+def last_pods(session: Session, cluster: str) -> dict[str, LastPod]:
+    """The pod of each node of a cluster that holds GPUs there now, or was the last to do so."""
+    ranked = _ranked(cluster).subquery()
+    rows = session.connection().execute(
+        select(ranked.c.node, ranked.c.series, ranked.c.last).where(ranked.c.rank == 1)
+    )
+    return {row[0]: LastPod(row[1], row[2]) for row in rows}
+
+
+def forget_pods(session: Session, before: int, now: int) -> None:
+    """Deletes pods whose last minute is before a minute; the last one of each node much later."""
+    ranked = _ranked().subquery()
+    newest = select(ranked.c.uid).where(ranked.c.rank == 1)
+    session.connection().execute(
+        delete(GpuPod).where(
+            col(GpuPod.last) < before,
+            or_(
+                col(GpuPod.last) < now - int(PODS_KEPT_BY_NODE / _MINUTE),
+                col(GpuPod.uid).not_in(newest),
+            ),
+        )
+    )
+
+
+def _ranked(cluster: str | None = None) -> Select[tuple[str, str, int, int | None, int]]:
+    """Pods on known nodes, from 1 for the last of each node."""
+    order = (col(GpuPod.last).is_not(None), col(GpuPod.last).desc(), col(GpuPod.uid))
+    place = (col(GpuPod.cluster), col(GpuPod.node))
+    rank = func.row_number().over(partition_by=place, order_by=order).label("rank")
+    columns = (col(GpuPod.uid), col(GpuPod.node), col(GpuPod.series), col(GpuPod.last), rank)
+    found = select(*columns).where(col(GpuPod.node) != "")
+    return found if cluster is None else found.where(col(GpuPod.cluster) == cluster)

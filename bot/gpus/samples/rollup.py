@@ -76,7 +76,7 @@ def come_to(session: Session, cluster: str, minute: int, kept: Gpus, *, is_asked
         roll_up(session, state, until)
         spans = (kept.keep_minutes, kept.keep_five_minutes, kept.keep_hours)
         forget(session, state, [minute - int(span / _MINUTE) for span in spans])
-        forget_pods(session, minute - int(_PODS_KEPT / _MINUTE))
+        forget_pods(session, minute - int(_PODS_KEPT / _MINUTE), minute)
         forget_faults(session, minute - int(kept.keep_five_minutes / _MINUTE))
     session.add(state)
 

@@ -1,0 +1,106 @@
+"""Since when nothing holds the GPUs of nodes, by what samples know."""
+
+from datetime import timedelta
+
+import pytest
+from sqlmodel import Session, col, select
+
+from bot.config import Leftovers
+from bot.database.database import Database
+from bot.gpus.idle_nodes import IdleGroup, idle_groups, used_last_by
+from bot.gpus.samples.owners import Owner, ids_of
+from bot.gpus.samples.pods import LastPod, NewPod, forget_pods, keep_pods, last_pods
+from bot.gpus.tables import GpuPod, What
+from playground.cluster.story import training_job
+from tests.bot.gpus.notebook import begin
+from tests.bot.gpus.rig import Sampled
+
+HOUR, DAY_OF_MINUTES = timedelta(hours=1), 24 * 60
+LANE = Owner(What.RUN, "default", team="team-a", run_id="r1", name="lane", gpu_type="h100")
+
+
+@pytest.fixture
+def rig(sampled: Sampled) -> Sampled:
+    """A cluster whose nodes count as unused after an hour."""
+    leftovers = Leftovers(idle_nodes_after=HOUR)
+    sampled.policy = sampled.policy.model_copy(update={"leftovers": leftovers})
+    return sampled
+
+
+def idle(rig: Sampled) -> dict[str, IdleGroup]:
+    """The idle groups by their names; here each node is alone."""
+    now = rig.clock.now()
+    found = rig.do(lambda session: idle_groups(session, rig.settings(), rig.cluster, now))
+    return {each.group.name: each for each in found or ()}
+
+
+def kept(session: Session) -> list[str]:
+    return sorted(session.exec(select(col(GpuPod.uid))).all())
+
+
+def test_idle_time_survives_a_restart_of_the_bot(rig: Sampled) -> None:
+    run_id = begin(rig)
+    rig.sample(2)
+    [node] = rig.get(run_id).nodes
+    rig.stop(run_id)
+    rig.pass_time(minutes=1)
+    rig.sample(2)
+    ended = rig.clock.now()
+    assert node not in idle(rig)
+    rig.restart()
+    rig.sample(65)
+    found = idle(rig)[node]
+    [only] = found.nodes
+    assert ended - timedelta(minutes=4) < found.since <= ended
+    assert (found.gpus, found.unobserved, only.is_longer) == (8_000, timedelta(0), False)
+    assert only.last is not None
+    assert (only.last.name, only.last.team, only.last.person) == ("nb", "team-a", "U0ALICE")
+    assert [each.group.name for each in used_last_by([found], "team-a")] == [node]
+    assert used_last_by([found], "team-b") == []
+
+
+def test_nodes_of_workloads_by_hand_are_in_use(rig: Sampled) -> None:
+    rig.world.create("jobs", training_job("by-hand", 1, epochs=1000), "default")
+    rig.sample(75)
+    [pod] = rig.world.list("pods", "default")
+    used = pod["spec"]["nodeName"]
+    assert used not in idle(rig)
+    assert len(idle(rig)) == 1
+
+
+def test_minutes_without_samples_are_counted(rig: Sampled) -> None:
+    rig.sample(2)
+    rig.pass_time(minutes=30)
+    rig.sample(65)
+    # Of hours that are over it is known by five minutes, and two such were seen in part.
+    assert {each.unobserved for each in idle(rig).values()} == {timedelta(minutes=25)}
+
+
+def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
+    def fill(session: Session) -> None:
+        series = ids_of(session, {LANE})[LANE]
+        for uid, node, last in (("a", "n1", 100), ("b", "n1", 200), ("c", "", 200)):
+            pod = NewPod(uid, "team-a", uid, 2000, LANE, node)
+            keep_pods(session, "default", [(pod, series)], 1, last)
+
+    database.transaction(fill)
+    last = database.read(lambda session: last_pods(session, "default"))
+    assert last == {"n1": LastPod(last["n1"].series, 200)}
+    now = 10 * DAY_OF_MINUTES
+    database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
+    assert database.read(kept) == ["b"]
+    now = 91 * DAY_OF_MINUTES
+    database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
+    assert database.read(kept) == []
+
+
+def test_a_pod_that_is_there_is_the_last(database: Database) -> None:
+    def fill(session: Session) -> None:
+        series = ids_of(session, {LANE})[LANE]
+        for uid, last in (("a", 300), ("b", None)):
+            pod = NewPod(uid, "team-a", uid, 2000, LANE, "n1")
+            keep_pods(session, "default", [(pod, series)], 1, last)
+
+    database.transaction(fill)
+    [last] = database.read(lambda session: last_pods(session, "default")).values()
+    assert last.ended is None
