@@ -154,9 +154,12 @@ def _afterwards(nodes: Sequence[Node]) -> Iterator[str]:
         elif keeps:
             said = f"{keeps[0].scaler} does not remove {{}}: annotation {keeps[0].why}."
         elif pool:
-            said = f"Karpenter removes {{}} once empty, after consolidateAfter of NodePool {pool}."
+            said = (
+                "Karpenter removes {} once nothing else runs there,"
+                f" when consolidateAfter of NodePool {pool} allows it."
+            )
         elif scaler_of(each):
-            said = "cluster-autoscaler removes {} unless needed again, usually in 10 minutes."
+            said = "cluster-autoscaler counts {} as unneeded, and usually removes it after 10m."
         else:
             continue
         rest.setdefault(said, []).append(each.name)

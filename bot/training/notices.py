@@ -153,10 +153,12 @@ def ended(
     lines: Sequence[str],
     format_command: FormatCommand,
     now: datetime,
+    *,
+    afterwards: str = "",
 ) -> None:
     """Notifies the owner how it ended, with results or the last lines of the failed pod.
 
-    Watches of the run end with this.
+    `afterwards` says what becomes of its nodes. Watches of the run end with this.
     """
     is_bad = RunPhase(run.phase) in BAD_ENDS
     said = [plain(_ending(session, run))]
@@ -166,6 +168,8 @@ def ended(
         said.append(sentence(run.unblock))
     if lines:
         said.append(join("More of the log: ", code(format_command(f"train logs {run.reference}"))))
+    if afterwards:
+        said.append(plain(afterwards))
     note = ThreadMessage("ended", said, broadcast=is_bad, owner=run.person)
     _tell(session, run, NoticeKind.FAILED if is_bad else NoticeKind.ENDED, note, now)
     end_watches(session, run)

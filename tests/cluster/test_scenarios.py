@@ -54,6 +54,7 @@ EXCEPTED = {
     "shortcuts": "time leaps to the end of each pod, so no run is there to stop or compare",
     "thread-commands": "time leaps to the end of each pod, so no run is there to ask about or stop",
     "train-job": "no Trainer runs here; test_operators shows that Kueue admits its runs",
+    "unused-nodes": "its nodes are of node groups, and time leaps over what samples would see",
     "watched-run": "time leaps to the end of each pod, so a run has ended before it is watched",
     "two-clusters": "there is one control plane; its second cluster is one with KAI",
     "compute-templates": "its second cluster is one with KAI; test_two_clusters tells it",

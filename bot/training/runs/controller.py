@@ -9,6 +9,8 @@ from sqlmodel import Session
 from typing_extensions import override
 
 from bot.cluster.cluster import Cluster
+from bot.cluster.node_groups import afterwards
+from bot.cluster.resources import NODES
 from bot.datasets.caches.using import THERE, DataReadiness
 from bot.errors import ClusterError
 from bot.quotas import Engine
@@ -218,6 +220,7 @@ class RunController(RowController[_RunRows]):
             instance_types=instance_types(cluster.view, run.nodes) if is_last or pods else (),
             taker=self._taker(cluster, run, seen),
             limit=_limit(run, seen, decision),
+            afterwards=_afterwards(cluster, run) if isinstance(decision, End) else "",
         )
 
     def _taker(self, cluster: Cluster, run: Run, seen: RunObserved) -> str:
@@ -249,6 +252,12 @@ class RunController(RowController[_RunRows]):
         return Asking(
             queues, {**teams_by_queue(queues, sessions), **teams}, self._context.format_command
         )
+
+
+def _afterwards(cluster: Cluster, run: Run) -> str:
+    """What becomes of the nodes of a run that ends, as far as they show it."""
+    nodes = (cluster.view.get(NODES, name) for name in run.nodes)
+    return afterwards([each for each in nodes if each is not None])
 
 
 def _responds(cluster: Cluster, run: Run) -> bool:

@@ -71,7 +71,7 @@ class RunFindings:
 
     `tails_read` means that logs were read, even if they were empty. `with_efa` are the nodes with
     EFA of a run that ends, `instance_types` the type that all its nodes share. `taker` is what the
-    run was preempted for, `limit` is its time limit.
+    run was preempted for, `limit` is its time limit, `afterwards` says what becomes of its nodes.
     """
 
     decision: Decision
@@ -87,6 +87,7 @@ class RunFindings:
     warning: FailureReason = FINE
     taker: str = ""
     limit: Limit | None = None
+    afterwards: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,8 @@ class Recorder:
         let_go(session, run, found.now)
         last = _last_words(session, run)
         pod, lines = (last.pod, last.lines) if last else ("", [])
-        notices.ended(session, run, pod, lines, self.format_command, found.now)
+        words, said = self.format_command, found.afterwards
+        notices.ended(session, run, pod, lines, words, found.now, afterwards=said)
         end_snapshots.take(session, run, self.snapshots, found.now)
         origins.leave(session, run, found.now)
         if run.again_on is not None and run.phase == RunPhase.STOPPED:
