@@ -1,12 +1,12 @@
 """/train: submit training runs, follow them, read their logs, stop and resubmit them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.commands.context import Context
 from bot.errors import NotFoundError, UsageError
 from bot.people.access import Caller, Right
-from bot.slack.card import Card, Reply
+from bot.slack.card import Reply
 from bot.slack.grammar.container_parameters import (
     ArtifactPath,
     ClaimMount,
@@ -40,13 +40,9 @@ from bot.training.follows.card import UNFOLLOW
 from bot.training.kinds import NAMES
 from bot.training.kinds.pods.launchers import LAUNCHERS
 from bot.training.logs.reads import LogRequest
-from bot.training.records.lineage import lineage_of
-from bot.training.records.record import details
-from bot.training.records.spans import times_of
 from bot.training.requests.wording import waiting_lines
-from bot.training.runs.card import people_of, run_card, with_curves
+from bot.training.runs.card import people_of
 from bot.training.runs.replies import external_card, list_card, log_card, why_card
-from bot.training.series.service import series_of
 from bot.training.submission.building import Submission
 from bot.training.submission.presets import presets_of, with_preset
 from bot.training.sweeps.asking import refuse_lonely
@@ -76,6 +72,7 @@ from handlers.train.parameters import (
     StateKept,
     TemplateNames,
 )
+from handlers.train.record_card import record_card
 from handlers.train.starting import restarted, resubmitted, started, templates_for
 from handlers.train.submissions import SUBMISSIONS
 from handlers.train.sweeps import (
@@ -370,18 +367,6 @@ def _find(ctx: Context, reference: Reference) -> Run | ExternalWorkload:
         if external is None or reference.number is not None:
             raise
         return external
-
-
-def record_card(ctx: Context, run: Run) -> Card:
-    """The run's card with its whole record."""
-    lineage = lineage_of(ctx.session, run)
-    links = ctx.settings.training.links
-    card = run_card(run, people_of(ctx.session, run), ctx.now, lineage, links)
-    series = series_of(ctx.session, run.id)
-    card = with_curves(card, run) if series else card
-    trouble = ctx.training.exports.trouble(ctx.session, run)
-    more = details(run, times_of(ctx.session, run, ctx.now), lineage, series, trouble)
-    return replace(card, facts=(*card.facts, *more))
 
 
 def _stop(ctx: Context, caller: Caller, run: Run) -> Reply:

@@ -79,6 +79,8 @@ async def _unused_nodes_are_reported(alice: Person, carol: Person) -> None:
         "Pod team-b/shell keeps Karpenter from removing gpu-1",
         "kubectl delete node gpu-1",
     )
+    await alice.types("#team-a", "/train show wide")
+    await alice.is_told("Its nodes now", "Karpenter removes gpu-1 once nothing else runs there")
     await alice.types("#team-a", "/qm leftovers")
     await alice.is_told("gpu (default)", "A pod of others keeps Karpenter from removing gpu-1")
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from bot.cluster import labels
 from bot.cluster.cluster import Cluster
-from bot.cluster.resources import OPEN_SECRETS, PODS
+from bot.cluster.node_groups import afterwards
+from bot.cluster.resources import NODES, OPEN_SECRETS, PODS
+from bot.cluster.types.objects import Node
 from bot.database.database import Database
 from bot.errors import ClusterError
 from bot.training.external.listing import ExternalWorkload
@@ -40,6 +43,14 @@ class TrainingReads:
         """The log of a run; NotFoundError when the requested log does not exist."""
         return self._logs.of_run(run, request)
 
+    def afterwards(self, run: Run) -> str:
+        """What becomes of the nodes of a run that ended, if they are there and show it."""
+        cluster, ended = self._clusters.get(run.cluster), run.ended_at
+        if cluster is None or ended is None:
+            return ""
+        found = (cluster.view.get(NODES, name) for name in run.nodes)
+        return afterwards([each for each in found if each is not None and _was_there(each, ended)])
+
     def access(self, run: Run) -> SessionAccess:
         """How to open a session; OutsideError when the cluster cannot be read."""
         cluster = self._clusters.get(run.cluster)
@@ -60,6 +71,12 @@ class TrainingReads:
     ) -> LogTail:
         """The log of an external Job."""
         return self._logs.of_external(cluster, external, request)
+
+
+def _was_there(node: Node, moment: datetime) -> bool:
+    """Whether a node is older: a new machine can have the name of an earlier one."""
+    made = node.metadata.creation_timestamp
+    return made is not None and made <= moment
 
 
 def _token(cluster: Cluster, run: Run) -> str:
