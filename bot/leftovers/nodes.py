@@ -28,10 +28,10 @@ _EKS_CLUSTER, _REGION = "alpha.eksctl.io/cluster-name", "topology.kubernetes.io/
 _AKS_MODE = "kubernetes.azure.com/mode"
 _OF_KARPENTER = (
     "Karpenter usually removes an empty node within minutes. The NodePool (consolidateAfter,"
-    " budgets) and the node's events say why it has not. To remove them now:"
+    " budgets) and the node's events say why it has not. To remove"
 )
 _MISSED = timedelta(hours=1)
-_MOST_KEEPERS = 3
+_MOST_KEEPERS, _MOST_NAMED = 3, 10
 
 Named = Callable[[Who], str]
 
@@ -126,8 +126,8 @@ def _removal(group: IdleGroup) -> tuple[str, str]:
     maker = group.group.maker
     if maker is Maker.KARPENTER:
         return (
-            _OF_KARPENTER,
-            f"kubectl delete node {' '.join(names)}",
+            f"{_OF_KARPENTER} {_them(names)} now:",
+            f"kubectl delete node {' '.join(names[:_MOST_NAMED])}",
         )
     if group.group.is_alone or maker is Maker.UNKNOWN:
         return "Its cloud is unknown, so remove it where it was added.", ""
@@ -157,14 +157,19 @@ def _some(group: IdleGroup, names: list[str]) -> tuple[str, str]:
             )
             return f"{only} Drain each, then remove it, {first.name} for example by:", command
         case Maker.AKS:
-            machines = " ".join(names)
+            machines = " ".join(names[:_MOST_NAMED])
             command = (
                 "az aks nodepool delete-machines --resource-group RESOURCE_GROUP"
                 f" --cluster-name CLUSTER --name {name} --machine-names {machines}"
             )
-            return f"{only} Remove them by{_put_in(group)}:", command
+            return f"{only} To remove {_them(names)}{_put_in(group)}:", command
         case _:
             return f"{only} Drain these, and delete their machines in the cloud.", ""
+
+
+def _them(names: list[str]) -> str:
+    """Which of them a command names: not more than fit into a message."""
+    return "them" if len(names) <= _MOST_NAMED else f"the first {_MOST_NAMED} of {len(names)}"
 
 
 def _to_zero(group: IdleGroup) -> str:

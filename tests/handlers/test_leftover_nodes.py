@@ -25,6 +25,7 @@ from tests.handlers.command_client import (
     CommandClient,
     opened,
 )
+from tests.handlers.command_client import SETTINGS as BASE
 from tests.handlers.gpu_past import held, sample
 from tests.handlers.test_qm_leftovers import squeezed
 from tests.playground.cluster.served import Served
@@ -61,7 +62,9 @@ def added(cluster: Cluster, name: str, labels: dict[str, str], **more: Any) -> N
     cluster.create("nodes", node)
 
 
-def watched_for_two_days(client: CommandClient, unseen_hours: int = 0) -> datetime:
+def watched_for_two_days(
+    client: CommandClient, unseen_hours: int = 0, cluster: str = "default"
+) -> datetime:
     """Samples were taken for the last two days and three hours, but for some of yesterday; now."""
     app = client.application
     app.clock.shift(timedelta(days=2, hours=3))
@@ -70,14 +73,14 @@ def watched_for_two_days(client: CommandClient, unseen_hours: int = 0) -> dateti
     unseen = range(end - 24 * 60, end - 24 * 60 + unseen_hours * 60)
 
     def work(session: Session) -> None:
-        state = rollup.begin(session, "default", begun)
+        state = rollup.begin(session, cluster, begun)
         state.rolled = end // 60
         whole = range(begun // 5 * 5, state.rolled * 60, 5)
         single = range(state.rolled * 60, end + 1)
         for step, minutes in ((5, whole), (1, single)):
             for minute in minutes:
                 if minute not in unseen:
-                    row = Sample(cluster="default", step=step, minute=minute, entries=pack({}))
+                    row = Sample(cluster=cluster, step=step, minute=minute, entries=pack({}))
                     session.add(row)
 
     app.database.transaction(work)
@@ -213,6 +216,41 @@ def a_pod(name: str, node: str, annotations: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def test_parts_of_large_pools_name_ten_machines(client: CommandClient, served: Served) -> None:
+    names = [f"aks-{number:02}" for number in range(13)]
+    for name in names:
+        added(served.cluster, name, AKS)
+    watched_for_two_days(client)
+    used(client, "aks-12", held(client, "lane", person=ALICE), None)
+    assert leftovers(client)[2] == (
+        "Node group gpuburst (default): Only a part of the group is idle"
+        " (aks-00, aks-01, aks-02, aks-03, aks-04 and 7 more), and with a smaller number the cloud"
+        " may end other nodes. To remove the first 10 of 12 (put in your RESOURCE_GROUP and"
+        " CLUSTER): `az aks nodepool delete-machines --resource-group RESOURCE_GROUP"
+        " --cluster-name CLUSTER --name gpuburst --machine-names"
+        f" {' '.join(names[:10])}`"
+    )
+
+
+def test_system_pools_of_aks_have_no_command(client: CommandClient, served: Served) -> None:
+    added(served.cluster, "aks-1", AKS | {"kubernetes.azure.com/mode": "system"})
+    watched_for_two_days(client)
+    assert leftovers(client)[2] == (
+        "Node group gpuburst (default): AKS does not scale pools of mode System to zero."
+        " Make it smaller in Azure."
+    )
+
+
+def test_pools_of_gke_are_resized_to_zero(client: CommandClient, served: Served) -> None:
+    added(served.cluster, "gke-1", {"cloud.google.com/gke-nodepool": "a3"}, unschedulable=True)
+    watched_for_two_days(client)
+    assert leftovers(client)[2] == (
+        "Node group a3 (default): gke-1 is cordoned. To scale the whole group to zero (put in your"
+        " CLUSTER and its LOCATION): `gcloud container clusters resize CLUSTER --location LOCATION"
+        " --node-pool a3 --num-nodes 0`"
+    )
+
+
 def test_gaps_of_the_bot_are_said(client: CommandClient, served: Served) -> None:
     added(served.cluster, "gpu-9", {})
     watched_for_two_days(client, unseen_hours=5)
@@ -258,3 +296,22 @@ def test_no_node_is_reported_out_of_sight(client: CommandClient, served: Served)
     watched_for_two_days(client)
     client.application.clusters["default"].view.store(NODES).synced = False
     assert leftovers(client) == [*NOTHING, "Idle nodes are unknown for now in: default."]
+
+
+def test_clusters_are_reported_each_for_itself(tmp_path: Path, served: Served) -> None:
+    at = "{kubeconfig: FOLDER/kubeconfig, engine: kueue}"
+    base = BASE.replace(f"default: {at}", f"default: {at}, burst: {at}")
+    for name in ("gpu-1", "gpu-2"):
+        served.cluster.remove_node(name)
+    added(served.cluster, "aks-1", AKS)
+    url = f"sqlite:///{tmp_path}/test.db"
+    with opened(tmp_path, url, served, SETTINGS, base=base) as client:
+        watched_for_two_days(client, cluster="burst")
+        rows = [each for each in leftovers(client) if "gpuburst" in each or "unknown" in each]
+        assert [each.split(":")[0].split(" Node")[0] for each in rows] == [
+            "Node group gpuburst (burst)",
+            "Idle nodes are unknown for now in",
+            "gpuburst (burst)",
+        ]
+        used(client, "aks-1", held(client, "lane", person=ALICE), None)
+        assert "gpuburst (burst)" in "".join(leftovers(client))

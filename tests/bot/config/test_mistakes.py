@@ -22,6 +22,14 @@ from tests.bot.config.files import GOOD, refusal
         ),
         (
             "workspace: T0QM",
+            "workspace: T0QM\nleftovers: {idle_nodes_after: 10m}",
+            (
+                'quartermaster.yaml line 2: leftovers.idle_nodes_after is "10m";'
+                " it must be from 1h to 30d."
+            ),
+        ),
+        (
+            "workspace: T0QM",
             "workspace: T0QM\ntraining: {links: [{label: Board, url: 'https://{env.HOST}/'}]}",
             (
                 'quartermaster.yaml line 2: training.links[0].url is "https://{env.HOST}/";'
