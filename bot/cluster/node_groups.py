@@ -23,9 +23,10 @@ _LEAVES = {
     "ToBeDeletedByClusterAutoscaler": CLUSTER_AUTOSCALER,
 }
 _CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
-# Each node has its own of these, and they end with it.
-_OF_NODES = {"DaemonSet", "Node"}
-_SYSTEM = "kube-system"
+# Each node has its own pods of these, and they end with it. The last one is NVIDIA's GPU operator,
+# which tries each node's GPUs.
+_OF_NODES = {"DaemonSet", "Node", "ClusterPolicy"}
+SYSTEM_NAMESPACE = "kube-system"
 _SHOWN = 5
 
 
@@ -114,6 +115,11 @@ def is_of_every_node(pod: Holder) -> bool:
     return any(each.controller and each.kind in _OF_NODES for each in pod.metadata.owner_references)
 
 
+def is_system(pod: Holder) -> bool:
+    """Whether a pod is there for its node or its cluster, and not for people's work."""
+    return pod.namespace == SYSTEM_NAMESPACE or is_of_every_node(pod)
+
+
 def blocks(pod: Holder, scaler: str) -> Keeper | None:
     """Why a pod keeps an autoscaler from removing its node; None if it is not known to do so.
 
@@ -128,8 +134,10 @@ def blocks(pod: Holder, scaler: str) -> Keeper | None:
         return Keeper(CLUSTER_AUTOSCALER, f"its annotation {labels.SAFE_TO_EVICT}", pod)
     if not any(each.controller for each in pod.metadata.owner_references):
         return Keeper(CLUSTER_AUTOSCALER, "it has no controller that would start it again", pod)
-    if pod.namespace == _SYSTEM:
-        return Keeper(CLUSTER_AUTOSCALER, f"pods of {_SYSTEM} need a PodDisruptionBudget", pod)
+    if pod.namespace == SYSTEM_NAMESPACE:
+        return Keeper(
+            CLUSTER_AUTOSCALER, f"pods of {SYSTEM_NAMESPACE} need a PodDisruptionBudget", pod
+        )
     return None
 
 

@@ -11,14 +11,27 @@ from sqlmodel import Session, col
 
 from bot.cluster.cluster import Cluster
 from bot.cluster.holders import Holder
-from bot.cluster.node_groups import NodeGroup, group_of, is_of_every_node
+from bot.cluster.node_groups import (
+    SYSTEM_NAMESPACE,
+    NodeGroup,
+    group_of,
+    is_of_every_node,
+    is_system,
+)
 from bot.cluster.resources import HOLDERS, NODES
 from bot.cluster.types.objects import Node, has_condition
 from bot.config import Settings
 from bot.gpus.minutes import PER_HOUR, minute_of, moment_of
 from bot.gpus.nodes import counting_of, places
-from bot.gpus.samples.holding import capacities, holders, is_fresh, pods_of_runs, reservations
-from bot.gpus.samples.pods import PODS_KEPT_BY_NODE, LastPod, last_pods
+from bot.gpus.samples.holding import (
+    capacities,
+    controller_of,
+    holders,
+    is_fresh,
+    pods_of_runs,
+    reservations,
+)
+from bot.gpus.samples.pods import PODS_KEPT_BY_NODE, last_pods
 from bot.gpus.samples.sums import Who, series
 from bot.gpus.tables import FIVE_MINUTES, MINUTE, Sample, Sampling
 
@@ -81,6 +94,13 @@ class Site(NamedTuple):
     sizes: Mapping[NodeGroup, int]
 
 
+class Use(NamedTuple):
+    """Who holds or held GPUs of a node, and the first minute in which they no longer did."""
+
+    who: Who
+    ended: int | None
+
+
 def idle_groups(
     session: Session, settings: Settings, cluster: Cluster, now: datetime
 ) -> list[IdleGroup] | None:
@@ -89,12 +109,11 @@ def idle_groups(
     if state is None or not is_fresh(cluster.view):
         return None
     site = _site(settings, cluster)
-    last = last_pods(session, cluster.name)
-    whose = series(session, {each.series for each in last.values()})
+    last = _last_uses(session, cluster)
     after = max(moment_of(state.fives_from), now - PODS_KEPT_BY_NODE)
     found: dict[tuple[NodeGroup, str], list[IdleNode]] = defaultdict(list)
     for node in site.nodes:
-        each = _idle_node(site, node, last.get(node.name), whose, after)
+        each = _idle_node(site, node, last.get(node.name), after)
         if each is not None and now - each.since >= settings.leftovers.idle_nodes_after:
             found[group_of(node, site.pool_labels), each.gpu_type].append(each)
     idle = Counter(group for (group, _), nodes in found.items() for _ in nodes)
@@ -113,7 +132,7 @@ def _site(settings: Settings, cluster: Cluster) -> Site:
     fractions = settings.clusters[cluster.name].fractions
     counts = counting_of(view, settings.quotas.resource, fractions)
     used = {pod.spec.node_name for pod in pods_of_runs(view)}
-    used |= {pod.spec.node_name for pod, _ in holders(view, counts)}
+    used |= {pod.spec.node_name for pod, _ in holders(view, counts) if not is_system(pod)}
     used |= {pod.spec.node_name for pod in reservations(view)}
     gpus = {each.node: each.gpus for each in capacities(view, counts)}
     others: dict[str, list[Holder]] = defaultdict(list)
@@ -140,9 +159,30 @@ def _may_be_billed(node: Node) -> bool:
     return has_condition(node.status.conditions, "Ready")
 
 
-def _idle_node(
-    site: Site, node: Node, last: LastPod | None, whose: Mapping[int, Who], after: datetime
-) -> IdleNode | None:
+def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
+    """Who uses the GPUs of each node, or was the last to; pods of the system do not count."""
+    pods = last_pods(session, cluster.name)
+    whose = series(session, {each.series for each in pods})
+    checks = {
+        (pod.namespace, controller_of(pod)[1])
+        for pod in cluster.view.all(HOLDERS)
+        if is_of_every_node(pod)
+    }
+    found: dict[str, Use] = {}
+    for each in pods:
+        who, before = whose[each.series], found.get(each.node)
+        is_use = who.run_id or (
+            who.namespace != SYSTEM_NAMESPACE and (who.namespace, who.name) not in checks
+        )
+        is_later = before is None or (
+            before.ended is not None and (each.ended is None or each.ended > before.ended)
+        )
+        if is_use and is_later:
+            found[each.node] = Use(who, each.ended)
+    return found
+
+
+def _idle_node(site: Site, node: Node, last: Use | None, after: datetime) -> IdleNode | None:
     """A node as idle; None if a pod still holds GPUs there as of the last sample."""
     if last is not None and last.ended is None:
         return None
@@ -157,7 +197,7 @@ def _idle_node(
         site.types.get(node.name, ""),
         ended or known_from,
         ended is None and known_from != made,
-        whose.get(last.series) if last is not None and ended is not None else None,
+        last.who if last is not None and ended is not None else None,
         sorted(site.others.get(node.name, ()), key=lambda pod: (pod.namespace, pod.name)),
     )
 

@@ -12,7 +12,7 @@ from bot.gpus.samples.owners import Owner
 from bot.gpus.tables import GpuPod
 
 PODS_KEPT_BY_NODE = timedelta(days=90)
-"""How long it is known which pod was the last to hold GPUs of a node."""
+"""How long it is known which pods were the last to hold GPUs of a node."""
 _MINUTE = timedelta(minutes=1)
 # A pod found in past figures may still exist.
 _UPSERT = Upsert(GpuPod, ("uid", "cluster"), lambda new: {"last": new.last})
@@ -49,11 +49,12 @@ class KnownPod(NamedTuple):
 
 
 class LastPod(NamedTuple):
-    """The series of the last pod of a node, and the first minute in which it held no GPUs.
+    """The series of the last pod on a node, and the first minute in which it held no GPUs.
 
     `ended` is None if it still holds some.
     """
 
+    node: str
     series: int
     ended: int | None
 
@@ -137,17 +138,17 @@ def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -
         )
 
 
-def last_pods(session: Session, cluster: str) -> dict[str, LastPod]:
-    """The pod of each node of a cluster that holds GPUs there now, or was the last to do so."""
+def last_pods(session: Session, cluster: str) -> list[LastPod]:
+    """The pod of each namespace that holds GPUs of a node now, or was the last to, by node."""
     ranked = _ranked(cluster).subquery()
     rows = session.connection().execute(
         select(ranked.c.node, ranked.c.series, ranked.c.last).where(ranked.c.rank == 1)
     )
-    return {row[0]: LastPod(row[1], row[2]) for row in rows}
+    return [LastPod(*row) for row in rows]
 
 
 def forget_pods(session: Session, before: int, now: int) -> None:
-    """Deletes pods whose last minute is before a minute; the last one of each node much later."""
+    """Deletes pods whose last minute is before a minute; the last ones of nodes much later."""
     ranked = _ranked().subquery()
     newest = select(ranked.c.uid).where(ranked.c.rank == 1)
     session.connection().execute(
@@ -162,9 +163,12 @@ def forget_pods(session: Session, before: int, now: int) -> None:
 
 
 def _ranked(cluster: str | None = None) -> Select[tuple[str, str, int, int | None, int]]:
-    """Pods on known nodes, from 1 for the last of each node."""
+    """Pods on known nodes, from 1 for the last of each namespace on each node.
+
+    The namespace tells pods that check a node from those that use it.
+    """
     order = (col(GpuPod.last).is_not(None), col(GpuPod.last).desc(), col(GpuPod.uid))
-    place = (col(GpuPod.cluster), col(GpuPod.node))
+    place = (col(GpuPod.cluster), col(GpuPod.node), col(GpuPod.namespace))
     rank = func.row_number().over(partition_by=place, order_by=order).label("rank")
     columns = (col(GpuPod.uid), col(GpuPod.node), col(GpuPod.series), col(GpuPod.last), rank)
     found = select(*columns).where(col(GpuPod.node) != "")

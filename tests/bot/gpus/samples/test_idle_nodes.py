@@ -1,6 +1,7 @@
 """Since when nothing holds the GPUs of nodes, by what samples know."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlmodel import Session, col, select
@@ -9,7 +10,7 @@ from bot.config import Leftovers
 from bot.database.database import Database
 from bot.gpus.idle_nodes import IdleGroup, idle_groups, used_last_by
 from bot.gpus.samples.owners import Owner, ids_of
-from bot.gpus.samples.pods import LastPod, NewPod, forget_pods, keep_pods, last_pods
+from bot.gpus.samples.pods import NewPod, forget_pods, keep_pods, last_pods
 from bot.gpus.tables import GpuPod, What
 from playground.cluster.story import training_job
 from tests.bot.gpus.notebook import begin
@@ -68,6 +69,29 @@ def test_nodes_of_workloads_by_hand_are_in_use(rig: Sampled) -> None:
     assert len(idle(rig)) == 1
 
 
+def test_pods_that_try_gpus_are_no_use(rig: Sampled) -> None:
+    uid = next(each["metadata"]["uid"] for each in rig.world.list("nodes"))
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "gpu-1", "uid": uid, "controller": True}
+    pods: tuple[tuple[str, str, list[dict[str, Any]], str], ...] = (
+        ("try", "default", [owner], "gpu-1"),
+        ("monitor", "kube-system", [], "gpu-2"),
+    )
+    for name, place, owners, node in pods:
+        container = {"name": "main", "image": "acme/try:1",
+                     "resources": {"limits": {"nvidia.com/gpu": "1"}}}  # fmt: skip
+        body = {
+            "metadata": {"name": name, "ownerReferences": owners},
+            "spec": {"nodeName": node, "containers": [container]},
+        }
+        rig.world.create("pods", body, place)
+    rig.sample(75)
+    assert set(rig.held(10)) == {"/gpu-1", "/monitor"}
+    assert {name: each.nodes[0].last for name, each in idle(rig).items()} == {
+        "gpu-1": None,
+        "gpu-2": None,
+    }
+
+
 def test_minutes_without_samples_are_counted(rig: Sampled) -> None:
     rig.sample(2)
     rig.pass_time(minutes=30)
@@ -79,16 +103,21 @@ def test_minutes_without_samples_are_counted(rig: Sampled) -> None:
 def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
     def fill(session: Session) -> None:
         series = ids_of(session, {LANE})[LANE]
-        for uid, node, last in (("a", "n1", 100), ("b", "n1", 200), ("c", "", 200)):
-            pod = NewPod(uid, "team-a", uid, 2000, LANE, node)
+        for uid, place, node, last in (
+            ("a", "team-a", "n1", 100),
+            ("b", "team-a", "n1", 200),
+            ("c", "team-a", "", 200),
+            ("d", "gpu-operator", "n1", 300),
+        ):
+            pod = NewPod(uid, place, uid, 2000, LANE, node)
             keep_pods(session, "default", [(pod, series)], 1, last)
 
     database.transaction(fill)
     last = database.read(lambda session: last_pods(session, "default"))
-    assert last == {"n1": LastPod(last["n1"].series, 200)}
+    assert sorted(each.ended or 0 for each in last) == [200, 300]
     now = 10 * DAY_OF_MINUTES
     database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
-    assert database.read(kept) == ["b"]
+    assert database.read(kept) == ["b", "d"]
     now = 91 * DAY_OF_MINUTES
     database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
     assert database.read(kept) == []
@@ -102,5 +131,5 @@ def test_a_pod_that_is_there_is_the_last(database: Database) -> None:
             keep_pods(session, "default", [(pod, series)], 1, last)
 
     database.transaction(fill)
-    [last] = database.read(lambda session: last_pods(session, "default")).values()
+    [last] = database.read(lambda session: last_pods(session, "default"))
     assert last.ended is None
