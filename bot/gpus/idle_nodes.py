@@ -168,8 +168,11 @@ def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
         for pod in cluster.view.all(HOLDERS)
         if is_of_every_node(pod)
     }
+    shared = {each.gpu_group for each in pods if each.amount}
     found: dict[str, Use] = {}
     for each in pods:
+        if not each.amount and each.gpu_group in shared:
+            continue  # it reserved a GPU for others, and ended after them
         who, before = whose[each.series], found.get(each.node)
         is_use = who.run_id or (
             who.namespace != SYSTEM_NAMESPACE and (who.namespace, who.name) not in checks

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, delete, func, or_, select, update
 from sqlmodel import Session, col
@@ -51,12 +51,15 @@ class KnownPod(NamedTuple):
 class LastPod(NamedTuple):
     """The series of the last pod on a node, and the first minute in which it held no GPUs.
 
-    `ended` is None if it still holds some.
+    `ended` is None if it still holds some. Pods of one `gpu_group` share a GPU; the pod with an
+    `amount` of 0 reserves it for them.
     """
 
     node: str
     series: int
     ended: int | None
+    amount: int
+    gpu_group: str
 
 
 class NewPod(NamedTuple):
@@ -141,9 +144,8 @@ def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -
 def last_pods(session: Session, cluster: str) -> list[LastPod]:
     """The pod of each namespace that holds GPUs of a node now, or was the last to, by node."""
     ranked = _ranked(cluster).subquery()
-    rows = session.connection().execute(
-        select(ranked.c.node, ranked.c.series, ranked.c.last).where(ranked.c.rank == 1)
-    )
+    columns = (ranked.c.node, ranked.c.series, ranked.c.last, ranked.c.amount, ranked.c.gpu_group)
+    rows = session.connection().execute(select(*columns).where(ranked.c.rank == 1))
     return [LastPod(*row) for row in rows]
 
 
@@ -162,7 +164,7 @@ def forget_pods(session: Session, before: int, now: int) -> None:
     )
 
 
-def _ranked(cluster: str | None = None) -> Select[tuple[str, str, int, int | None, int]]:
+def _ranked(cluster: str | None = None) -> Select[Any]:
     """Pods on known nodes, from 1 for the last of each namespace on each node.
 
     The namespace tells pods that check a node from those that use it.
@@ -170,6 +172,8 @@ def _ranked(cluster: str | None = None) -> Select[tuple[str, str, int, int | Non
     order = (col(GpuPod.last).is_not(None), col(GpuPod.last).desc(), col(GpuPod.uid))
     place = (col(GpuPod.cluster), col(GpuPod.node), col(GpuPod.namespace))
     rank = func.row_number().over(partition_by=place, order_by=order).label("rank")
-    columns = (col(GpuPod.uid), col(GpuPod.node), col(GpuPod.series), col(GpuPod.last), rank)
-    found = select(*columns).where(col(GpuPod.node) != "")
+    names = ("uid", "node", "series", "last", "amount", "gpu_group")
+    found = select(*(col(getattr(GpuPod, each)) for each in names), rank).where(
+        col(GpuPod.node) != ""
+    )
     return found if cluster is None else found.where(col(GpuPod.cluster) == cluster)

@@ -15,6 +15,7 @@ from bot.gpus.tables import GpuPod, What
 from playground.cluster.story import training_job
 from tests.bot.gpus.notebook import begin
 from tests.bot.gpus.rig import Sampled
+from tests.bot.gpus.samples.test_sharing import PLACE, pod
 
 HOUR, DAY_OF_MINUTES = timedelta(hours=1), 24 * 60
 LANE = Owner(What.RUN, "default", team="team-a", run_id="r1", name="lane", gpu_type="h100")
@@ -63,8 +64,8 @@ def test_idle_time_survives_a_restart_of_the_bot(rig: Sampled) -> None:
 def test_nodes_of_workloads_by_hand_are_in_use(rig: Sampled) -> None:
     rig.world.create("jobs", training_job("by-hand", 1, epochs=1000), "default")
     rig.sample(75)
-    [pod] = rig.world.list("pods", "default")
-    used = pod["spec"]["nodeName"]
+    [only] = rig.world.list("pods", "default")
+    used = only["spec"]["nodeName"]
     assert used not in idle(rig)
     assert len(idle(rig)) == 1
 
@@ -92,6 +93,31 @@ def test_pods_that_try_gpus_are_no_use(rig: Sampled) -> None:
     }
 
 
+def test_shared_gpus_were_used_by_who_shared(rig: Sampled) -> None:
+    rig.world.create("namespaces", {"metadata": {"name": PLACE}})
+    rig.world.create("pods", pod("reservation-x", 1), PLACE)
+    rig.world.create("pods", pod("half", gpu_fraction="0.5"), "team-a")
+    rig.sample(2)
+    # KAI removes the reservation once the last pod that shares the GPU is gone.
+    rig.world.delete("pods", "half", "team-a")
+    rig.sample(2)
+    rig.world.delete("pods", "reservation-x", PLACE)
+    rig.sample(65)
+    last = idle(rig)["gpu-1"].nodes[0].last
+    assert last is not None
+    assert (last.name, last.team) == ("half", "team-a")
+
+
+def test_reservations_for_unknown_pods_are_use(rig: Sampled) -> None:
+    rig.world.create("namespaces", {"metadata": {"name": PLACE}})
+    rig.world.create("pods", pod("reservation-x", 1), PLACE)
+    rig.sample(2)
+    rig.world.delete("pods", "reservation-x", PLACE)
+    ended = rig.clock.now()
+    rig.sample(65)
+    assert idle(rig)["gpu-1"].since >= ended - timedelta(minutes=1)
+
+
 def test_minutes_without_samples_are_counted(rig: Sampled) -> None:
     rig.sample(2)
     rig.pass_time(minutes=30)
@@ -109,8 +135,8 @@ def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
             ("c", "team-a", "", 200),
             ("d", "gpu-operator", "n1", 300),
         ):
-            pod = NewPod(uid, place, uid, 2000, LANE, node)
-            keep_pods(session, "default", [(pod, series)], 1, last)
+            new = NewPod(uid, place, uid, 2000, LANE, node)
+            keep_pods(session, "default", [(new, series)], 1, last)
 
     database.transaction(fill)
     last = database.read(lambda session: last_pods(session, "default"))
@@ -127,8 +153,8 @@ def test_a_pod_that_is_there_is_the_last(database: Database) -> None:
     def fill(session: Session) -> None:
         series = ids_of(session, {LANE})[LANE]
         for uid, last in (("a", 300), ("b", None)):
-            pod = NewPod(uid, "team-a", uid, 2000, LANE, "n1")
-            keep_pods(session, "default", [(pod, series)], 1, last)
+            new = NewPod(uid, "team-a", uid, 2000, LANE, "n1")
+            keep_pods(session, "default", [(new, series)], 1, last)
 
     database.transaction(fill)
     [last] = database.read(lambda session: last_pods(session, "default"))
