@@ -142,10 +142,11 @@ def end_pods(session: Session, cluster: str, uids: Sequence[str], minute: int) -
 
 
 def last_pods(session: Session, cluster: str) -> list[LastPod]:
-    """The pod of each namespace that holds GPUs of a node now, or was the last to, by node."""
+    """The last pod of each namespace that held GPUs of a node, and all that hold some now."""
     ranked = _ranked(cluster).subquery()
     columns = (ranked.c.node, ranked.c.series, ranked.c.last, ranked.c.amount, ranked.c.gpu_group)
-    rows = session.connection().execute(select(*columns).where(ranked.c.rank == 1))
+    chosen = or_(ranked.c.rank == 1, ranked.c.last.is_(None))
+    rows = session.connection().execute(select(*columns).where(chosen))
     return [LastPod(*row) for row in rows]
 
 
@@ -167,10 +168,12 @@ def forget_pods(session: Session, before: int, now: int) -> None:
 def _ranked(cluster: str | None = None) -> Select[Any]:
     """Pods on known nodes, from 1 for the last of each namespace on each node.
 
-    The namespace tells pods that check a node from those that use it.
+    The namespace tells pods that check a node from those that use it. Those that are there are
+    ranked for themselves: in a namespace that has both, a check never ends.
     """
-    order = (col(GpuPod.last).is_not(None), col(GpuPod.last).desc(), col(GpuPod.uid))
-    place = (col(GpuPod.cluster), col(GpuPod.node), col(GpuPod.namespace))
+    is_there = col(GpuPod.last).is_(None)
+    order = (col(GpuPod.last).desc(), col(GpuPod.uid))
+    place = (col(GpuPod.cluster), col(GpuPod.node), col(GpuPod.namespace), is_there)
     rank = func.row_number().over(partition_by=place, order_by=order).label("rank")
     names = ("uid", "node", "series", "last", "amount", "gpu_group")
     found = select(*(col(getattr(GpuPod, each)) for each in names), rank).where(

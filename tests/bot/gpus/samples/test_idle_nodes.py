@@ -71,26 +71,38 @@ def test_nodes_of_workloads_by_hand_are_in_use(rig: Sampled) -> None:
 
 
 def test_pods_that_try_gpus_are_no_use(rig: Sampled) -> None:
-    uid = next(each["metadata"]["uid"] for each in rig.world.list("nodes"))
-    owner = {"apiVersion": "v1", "kind": "Node", "name": "gpu-1", "uid": uid, "controller": True}
-    pods: tuple[tuple[str, str, list[dict[str, Any]], str], ...] = (
-        ("try", "default", [owner], "gpu-1"),
-        ("monitor", "kube-system", [], "gpu-2"),
-    )
-    for name, place, owners, node in pods:
-        container = {"name": "main", "image": "acme/try:1",
-                     "resources": {"limits": {"nvidia.com/gpu": "1"}}}  # fmt: skip
-        body = {
-            "metadata": {"name": name, "ownerReferences": owners},
-            "spec": {"nodeName": node, "containers": [container]},
-        }
-        rig.world.create("pods", body, place)
+    rig.world.create("pods", a_check(rig, "try"), "default")
+    of_system = pod("monitor", 1)
+    rig.world.create("pods", of_system | {"spec": of_system["spec"] | {"nodeName": "gpu-2"}},
+                     "kube-system")  # fmt: skip
     rig.sample(75)
     assert set(rig.held(10)) == {"/gpu-1", "/monitor"}
     assert {name: each.nodes[0].last for name, each in idle(rig).items()} == {
         "gpu-1": None,
         "gpu-2": None,
     }
+
+
+def test_checks_hide_no_use_beside_them(rig: Sampled) -> None:
+    rig.world.create("pods", a_check(rig, "monitor"), "default")
+    rig.world.create("pods", pod("by-hand", 1), "default")
+    rig.sample(2)
+    rig.world.delete("pods", "by-hand", "default")
+    ended = rig.clock.now()
+    rig.sample(65)
+    assert "/gpu-1" in rig.held(10)
+    found = idle(rig)["gpu-1"]
+    assert found.since >= ended - timedelta(minutes=1)
+    assert found.nodes[0].last is not None
+    assert found.nodes[0].last.name == "by-hand"
+
+
+def a_check(rig: Sampled, name: str) -> dict[str, Any]:
+    """A pod with a GPU that comes and goes with the node gpu-1."""
+    uid = next(each["metadata"]["uid"] for each in rig.world.list("nodes"))
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "gpu-1", "uid": uid, "controller": True}
+    body = pod(name, 1)
+    return body | {"metadata": {"name": name, "ownerReferences": [owner]}}
 
 
 def test_shared_gpus_were_used_by_who_shared(rig: Sampled) -> None:
@@ -149,13 +161,14 @@ def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
     assert database.read(kept) == []
 
 
-def test_a_pod_that_is_there_is_the_last(database: Database) -> None:
+def test_pods_there_are_told_beside_ended_ones(database: Database) -> None:
     def fill(session: Session) -> None:
         series = ids_of(session, {LANE})[LANE]
-        for uid, last in (("a", 300), ("b", None)):
+        for uid, last in (("a", 200), ("b", 300), ("c", None), ("d", None)):
             new = NewPod(uid, "team-a", uid, 2000, LANE, "n1")
             keep_pods(session, "default", [(new, series)], 1, last)
 
     database.transaction(fill)
-    [last] = database.read(lambda session: last_pods(session, "default"))
-    assert last.ended is None
+    last = database.read(lambda session: last_pods(session, "default"))
+    assert [each.ended for each in last if each.ended is not None] == [300]
+    assert len(last) == 3
