@@ -37,6 +37,8 @@ from bot.gpus.tables import FIVE_MINUTES, MINUTE, Sample, Sampling
 
 _MINUTE = timedelta(minutes=1)
 _OVER = {"Succeeded", "Failed"}
+# The node of pods of which it is unknown where they were: any node may have been used by them.
+_UNKNOWN = ""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def idle_groups(
     after = max(moment_of(state.fives_from), now - PODS_KEPT_BY_NODE)
     found: dict[tuple[NodeGroup, str], list[IdleNode]] = defaultdict(list)
     for node in site.nodes:
-        each = _idle_node(site, node, last.get(node.name), after)
+        each = _idle_node(site, node, last, after)
         if each is not None and now - each.since >= settings.leftovers.idle_nodes_after:
             found[group_of(node, site.pool_labels), each.gpu_type].append(each)
     idle = Counter(group for (group, _), nodes in found.items() for _ in nodes)
@@ -160,7 +162,10 @@ def _may_be_billed(node: Node) -> bool:
 
 
 def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
-    """Who uses the GPUs of each node, or was the last to; pods of the system do not count."""
+    """Who uses the GPUs of each node, or was the last to; pods of the system do not count.
+
+    Those of which it is unknown where they were come under an empty name.
+    """
     pods = last_pods(session, cluster.name)
     whose = series(session, {each.series for each in pods})
     checks = {
@@ -185,14 +190,19 @@ def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
     return found
 
 
-def _idle_node(site: Site, node: Node, last: Use | None, after: datetime) -> IdleNode | None:
+def _idle_node(site: Site, node: Node, uses: Mapping[str, Use], after: datetime) -> IdleNode | None:
     """A node as idle; None if a pod still holds GPUs there as of the last sample."""
+    last, anywhere = uses.get(node.name), uses.get(_UNKNOWN)
     if last is not None and last.ended is None:
         return None
     made = node.metadata.creation_timestamp
     ended = moment_of(last.ended) if last is not None and last.ended is not None else None
     if ended is not None and made is not None and ended <= made:
         ended = None  # of an earlier node with the same name
+    if anywhere is not None and anywhere.ended is not None:
+        unplaced = moment_of(anywhere.ended)
+        after = max(after, unplaced)
+        ended = ended if ended is not None and ended >= unplaced else None
     known_from = made if made is not None and made >= after else after
     return IdleNode(
         node,

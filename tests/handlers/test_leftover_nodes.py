@@ -266,6 +266,20 @@ def test_gaps_of_the_bot_are_said(client: CommandClient, served: Served) -> None
     ]
 
 
+def test_pods_of_unknown_nodes_may_have_used_any(client: CommandClient, served: Served) -> None:
+    # Container Insights tells of pods that the bot did not see, but not of their nodes.
+    lane = held(client, "lane", person=ALICE)
+    added(served.cluster, "gpu-9", {})
+    now = watched_for_two_days(client)
+    used(client, "gpu-9", lane, now - timedelta(hours=40))
+    used(client, "", lane, now - timedelta(hours=30))
+    assert leftovers(client)[-1] == (
+        "gpu-9 (default) Node 1 node, 8 GPUs no GPU used for more than 1d 6h 14,600.00"
+    )
+    client.application.clock.shift(-timedelta(hours=10))
+    assert leftovers(client) == NOTHING
+
+
 def test_nodes_used_lately_are_no_leftovers(client: CommandClient, served: Served) -> None:
     added(served.cluster, "gpu-9", {})
     sample(client)

@@ -51,8 +51,8 @@ class KnownPod(NamedTuple):
 class LastPod(NamedTuple):
     """The series of the last pod on a node, and the first minute in which it held no GPUs.
 
-    `ended` is None if it still holds some. Pods of one `gpu_group` share a GPU; the pod with an
-    `amount` of 0 reserves it for them.
+    `node` is empty if it is unknown where it was, `ended` is None if it still holds some. Pods of
+    one `gpu_group` share a GPU; the pod with an `amount` of 0 reserves it for them.
     """
 
     node: str
@@ -166,7 +166,7 @@ def forget_pods(session: Session, before: int, now: int) -> None:
 
 
 def _ranked(cluster: str | None = None) -> Select[Any]:
-    """Pods on known nodes, from 1 for the last of each namespace on each node.
+    """Pods by node, from 1 for the last of each namespace; those of unknown nodes together.
 
     The namespace tells pods that check a node from those that use it. Those that are there are
     ranked for themselves: in a namespace that has both, a check never ends.
@@ -176,7 +176,5 @@ def _ranked(cluster: str | None = None) -> Select[Any]:
     place = (col(GpuPod.cluster), col(GpuPod.node), col(GpuPod.namespace), is_there)
     rank = func.row_number().over(partition_by=place, order_by=order).label("rank")
     names = ("uid", "node", "series", "last", "amount", "gpu_group")
-    found = select(*(col(getattr(GpuPod, each)) for each in names), rank).where(
-        col(GpuPod.node) != ""
-    )
+    found = select(*(col(getattr(GpuPod, each)) for each in names), rank)
     return found if cluster is None else found.where(col(GpuPod.cluster) == cluster)

@@ -145,6 +145,7 @@ def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
             ("a", "team-a", "n1", 100),
             ("b", "team-a", "n1", 200),
             ("c", "team-a", "", 200),
+            ("e", "team-a", "", 100),
             ("d", "gpu-operator", "n1", 300),
         ):
             new = NewPod(uid, place, uid, 2000, LANE, node)
@@ -152,10 +153,14 @@ def test_last_pod_of_a_node_stays_longest(database: Database) -> None:
 
     database.transaction(fill)
     last = database.read(lambda session: last_pods(session, "default"))
-    assert sorted(each.ended or 0 for each in last) == [200, 300]
+    assert sorted((each.node, each.ended or 0) for each in last) == [
+        ("", 200),
+        ("n1", 200),
+        ("n1", 300),
+    ]
     now = 10 * DAY_OF_MINUTES
     database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
-    assert database.read(kept) == ["b", "d"]
+    assert database.read(kept) == ["b", "c", "d"]
     now = 91 * DAY_OF_MINUTES
     database.transaction(lambda session: forget_pods(session, now - 8 * DAY_OF_MINUTES, now))
     assert database.read(kept) == []
