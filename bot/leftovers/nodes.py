@@ -83,7 +83,8 @@ def _remarks(group: IdleGroup, now: datetime, namespace: str | None) -> Iterator
     """What keeps an autoscaler from removing them, and what it says itself."""
     by_reason: dict[str, list[str]] = {}
     for each in group.nodes:
-        for said in _said_of(each, now, namespace):
+        # Two pods of others on one node are told alike.
+        for said in dict.fromkeys(_said_of(each, now, namespace)):
             by_reason.setdefault(said, []).append(each.node.name)
     for said, names in list(by_reason.items())[:_MOST_KEEPERS]:
         yield said.format(node=names_of(names))

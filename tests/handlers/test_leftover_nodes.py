@@ -216,6 +216,20 @@ def a_pod(name: str, node: str, annotations: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def test_nodes_with_two_such_pods_are_named_once(client: CommandClient, served: Served) -> None:
+    added(served.cluster, "gpu-9", KARPENTER)
+    kept = {"karpenter.sh/do-not-disrupt": "true"}
+    for name in ("shell", "web"):
+        served.cluster.create("pods", a_pod(name, "gpu-9", kept), "team-b")
+    now = watched_for_two_days(client)
+    used(client, "gpu-9", held(client, "lane", person=ALICE), now - timedelta(hours=30))
+    [said] = [each for each in leftovers(client, ALICE, TEAM_A) if "keeps" in each]
+    assert said.startswith(
+        "Node group gpu (default): A pod of others keeps Karpenter from removing gpu-9: its"
+        " annotation karpenter.sh/do-not-disrupt. Karpenter usually"
+    )
+
+
 def test_parts_of_large_pools_name_ten_machines(client: CommandClient, served: Served) -> None:
     names = [f"aks-{number:02}" for number in range(13)]
     for name in names:
