@@ -115,6 +115,11 @@ def is_of_every_node(pod: Holder) -> bool:
     return any(each.controller and each.kind in _OF_NODES for each in pod.metadata.owner_references)
 
 
+def has_controller(pod: Holder) -> bool:
+    """Whether something starts a pod again, elsewhere, if its node goes."""
+    return any(each.controller for each in pod.metadata.owner_references)
+
+
 def is_system(pod: Holder) -> bool:
     """Whether a pod is there for its node or its cluster, and not for people's work."""
     return pod.namespace == SYSTEM_NAMESPACE or is_of_every_node(pod)
@@ -132,7 +137,7 @@ def blocks(pod: Holder, scaler: str) -> Keeper | None:
         return None
     if said.get(labels.SAFE_TO_EVICT) == "false":
         return Keeper(CLUSTER_AUTOSCALER, f"its annotation {labels.SAFE_TO_EVICT}", pod)
-    if not any(each.controller for each in pod.metadata.owner_references):
+    if not has_controller(pod):
         return Keeper(CLUSTER_AUTOSCALER, "it has no controller that would start it again", pod)
     if pod.namespace == SYSTEM_NAMESPACE:
         return Keeper(

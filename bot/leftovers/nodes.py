@@ -1,15 +1,18 @@
 """Idle GPU nodes as leftovers, with what removes them in their cloud. Pure: no I/O."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from bot.cluster.holders import Holder
 from bot.cluster.node_groups import (
     CLUSTER_AUTOSCALER,
     Keeper,
     Maker,
     blocks,
+    has_controller,
     kept_by,
     leaves_by,
     names_of,
@@ -104,13 +107,27 @@ def _said_of(each: IdleNode, now: datetime, namespace: str | None) -> Iterator[s
         )
     if each.node.spec.unschedulable:
         yield "{node} is cordoned."
-    keepers = [*kept_by(each.node), *filter(None, (blocks(pod, scaler) for pod in each.others))]
-    for keeper in keepers:
+    by_pod = [blocks(pod, scaler) for pod in each.others]
+    for keeper in (*kept_by(each.node), *filter(None, by_pod)):
         if scaler in {"", keeper.scaler}:
             yield _keeps(keeper, namespace)
-    rest = len(each.others) - sum(1 for keeper in keepers if keeper.pod is not None)
-    if rest:
-        yield f"{rest} pod{'' if rest == 1 else 's'} without GPUs would move from {{node}}."
+    yield from _others_of(
+        pod for pod, keeper in zip(each.others, by_pod, strict=True) if not keeper
+    )
+
+
+def _others_of(pods: Iterable[Holder]) -> Iterator[str]:
+    """What becomes of pods that keep no autoscaler from removing their node."""
+    is_started_again = Counter(has_controller(pod) for pod in pods)
+    if count := is_started_again[True]:
+        yield f"{_pods(count)} would move from {{node}}."
+    if count := is_started_again[False]:
+        why = "it has no controller" if count == 1 else "they have no controllers"
+        yield f"{_pods(count)} would end with {{node}} for good: {why}."
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'} without GPUs"
 
 
 def _keeps(keeper: Keeper, namespace: str | None) -> str:

@@ -230,6 +230,23 @@ def test_nodes_with_two_such_pods_are_named_once(client: CommandClient, served: 
     )
 
 
+def test_pods_that_end_with_a_node_are_told(client: CommandClient, served: Served) -> None:
+    added(served.cluster, "gpu-9", KARPENTER)
+    [found] = [each for each in served.cluster.list("nodes") if each["metadata"]["name"] == "gpu-9"]
+    owner = {"apiVersion": "v1", "kind": "ReplicaSet", "name": "web", "controller": True}
+    for number in (1, 2, 3):
+        web = a_pod(f"web-{number}", "gpu-9", {})
+        web["metadata"]["ownerReferences"] = [owner | {"uid": found["metadata"]["uid"]}]
+        served.cluster.create("pods", web, "team-b")
+    served.cluster.create("pods", a_pod("shell", "gpu-9", {}), "team-b")
+    watched_for_two_days(client)
+    [said] = [each for each in leftovers(client) if "without GPUs" in each]
+    assert said.startswith(
+        "Node group gpu (default): 3 pods without GPUs would move from gpu-9. 1 pod without GPUs"
+        " would end with gpu-9 for good: it has no controller. Karpenter usually"
+    )
+
+
 def test_parts_of_large_pools_name_ten_machines(client: CommandClient, served: Served) -> None:
     names = [f"aks-{number:02}" for number in range(13)]
     for name in names:
