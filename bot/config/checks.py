@@ -10,6 +10,7 @@ from bot.config.places import SCHEMES
 from bot.config.sections.datasets import ClusterCaches, Datasets, Store
 from bot.config.sections.gpu_sources import PrometheusSettings
 from bot.config.sections.section import Circle
+from bot.durations import format_duration
 
 _LOGINS = ("token_file", "basic", "entra", "sigv4")
 # Labels that differ within one cluster and that our queries use.
@@ -79,6 +80,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _unlinked_classes(settings)
     yield from _misplaced_templates(settings)
     yield from _misplaced_exports(settings)
+    yield from _forgotten_nodes(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
         words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
@@ -89,6 +91,18 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
             ("admins",),
             "there is no admin; add at least one, like admins: {people: [U012ABCDEF]}.",
         )
+
+
+def _forgotten_nodes(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of an age that unused nodes never reach: samples begin later than that."""
+    after, kept = settings.leftovers.idle_nodes_after, settings.gpus.keep_five_minutes
+    if "idle_nodes_after" in settings.leftovers.model_fields_set and after > kept:
+        age = format_duration(after)
+        words = (
+            f"after {age} it is no longer known whether a node was used; set"
+            f" gpus.keep_five_minutes to {age} or longer."
+        )
+        yield ("leftovers", "idle_nodes_after"), words
 
 
 def _unknown_clusters(settings: Settings) -> Iterator[Mistake]:

@@ -24,7 +24,7 @@ class Leftovers(Section):
 
     idle_nodes_after: Duration = timedelta(days=1)
     """How long no pod has held a GPU of a node, before `/qm leftovers` reports the node: from 1h to
-    30d."""
+    30d, and not longer than `gpus.keep_five_minutes`."""
 
     @field_validator("idle_nodes_after")
     @classmethod

@@ -30,6 +30,14 @@ from tests.bot.config.files import GOOD, refusal
         ),
         (
             "workspace: T0QM",
+            ("workspace: T0QM\ngpus: {keep_five_minutes: 7d}\nleftovers: {idle_nodes_after: 14d}"),
+            (
+                "quartermaster.yaml line 3: after 14d it is no longer known whether a node was"
+                " used; set gpus.keep_five_minutes to 14d or longer."
+            ),
+        ),
+        (
+            "workspace: T0QM",
             "workspace: T0QM\ntraining: {links: [{label: Board, url: 'https://{env.HOST}/'}]}",
             (
                 'quartermaster.yaml line 2: training.links[0].url is "https://{env.HOST}/";'
