@@ -105,9 +105,13 @@ def unneeded_since(node: Node) -> datetime | None:
 
 
 def kept_by(node: Node) -> list[Keeper]:
-    """The annotations of a node that keep it from being removed when it is empty."""
-    there = node.metadata.annotations
-    return [Keeper(scaler, name) for name, scaler in _KEEPS.items() if there.get(name) == "true"]
+    """The annotations of a node that keep its autoscaler from removing it when it is empty."""
+    there, own = node.metadata.annotations, scaler_of(node) or CLUSTER_AUTOSCALER
+    return [
+        Keeper(scaler, name)
+        for name, scaler in _KEEPS.items()
+        if scaler == own and there.get(name) == "true"
+    ]
 
 
 def is_of_every_node(pod: Holder) -> bool:
@@ -128,10 +132,10 @@ def is_system(pod: Holder) -> bool:
 def blocks(pod: Holder, scaler: str) -> Keeper | None:
     """Why a pod keeps an autoscaler from removing its node; None if it is not known to do so.
 
-    Where it is unknown which autoscaler there is, both count.
+    A node of an unknown one can only be of cluster-autoscaler: those of Karpenter say so.
     """
     said = pod.metadata.annotations
-    if scaler != CLUSTER_AUTOSCALER and said.get(labels.DO_NOT_DISRUPT) == "true":
+    if scaler == KARPENTER and said.get(labels.DO_NOT_DISRUPT) == "true":
         return Keeper(KARPENTER, f"its annotation {labels.DO_NOT_DISRUPT}", pod)
     if scaler == KARPENTER or said.get(labels.SAFE_TO_EVICT) == "true":
         return None
@@ -160,8 +164,7 @@ def names_of(nodes: Sequence[str]) -> str:
 def _afterwards(nodes: Sequence[Node]) -> Iterator[str]:
     rest: dict[str, list[str]] = {}
     for each in nodes:
-        keeps = [keeper for keeper in kept_by(each) if scaler_of(each) in {"", keeper.scaler}]
-        by, pool = leaves_by(each), each.labels.get(_NODE_POOL, "")
+        keeps, by, pool = kept_by(each), leaves_by(each), each.labels.get(_NODE_POOL, "")
         if by:
             said = f"{by} is removing {{}}."
         elif keeps:

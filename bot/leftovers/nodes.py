@@ -109,8 +109,7 @@ def _said_of(each: IdleNode, now: datetime, namespace: str | None) -> Iterator[s
         yield "{node} is cordoned."
     by_pod = [blocks(pod, scaler) for pod in each.others]
     for keeper in (*kept_by(each.node), *filter(None, by_pod)):
-        if scaler in {"", keeper.scaler}:
-            yield _keeps(keeper, namespace)
+        yield _keeps(keeper, namespace)
     yield from _others_of(
         pod for pod, keeper in zip(each.others, by_pod, strict=True) if not keeper
     )

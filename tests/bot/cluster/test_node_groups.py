@@ -88,6 +88,7 @@ def test_annotations_that_keep_a_node_are_said() -> None:
     )
     # The annotation of one autoscaler is none to the other.
     assert "does not" not in afterwards([node("n1", labels=POOL, annotations=KEPT)])
+    assert afterwards([node("n1", annotations=kept)]) == ""
     off = {"karpenter.sh/do-not-disrupt": "false"}
     assert "does not" not in afterwards([node("n1", labels=POOL, annotations=off)])
 
@@ -116,6 +117,8 @@ def test_odd_values_of_the_mark_are_no_time(value: str) -> None:
         (pod("ReplicaSet"), "", None),
         (pod("ReplicaSet", DO_NOT_DISRUPT="true"), KARPENTER, "its annotation"),
         (pod("ReplicaSet", DO_NOT_DISRUPT="true"), CLUSTER_AUTOSCALER, None),
+        # Each node of Karpenter says that it is one.
+        (pod("ReplicaSet", DO_NOT_DISRUPT="true"), "", None),
         (pod("ReplicaSet", SAFE_TO_EVICT="false"), "", "its annotation"),
         (pod("ReplicaSet", SAFE_TO_EVICT="false"), KARPENTER, None),
         (pod(), CLUSTER_AUTOSCALER, "it has no controller"),
