@@ -141,14 +141,11 @@ def _site(settings: Settings, cluster: Cluster) -> Site:
     for pod in view.all(HOLDERS):
         if pod.status.phase not in _OVER and not is_of_every_node(pod):
             others[pod.spec.node_name].append(pod)
+    unused = gpus.keys() - used
     return Site(
         cluster.name,
         settings.gpus.pool_labels,
-        [
-            each
-            for each in view.all(NODES)
-            if _may_be_billed(each) and each.name in gpus.keys() - used
-        ],
+        [each for each in view.all(NODES) if each.name in unused and _may_be_billed(each)],
         gpus,
         {name: place.gpu_type for name, place in places(view, settings.gpus).items()},
         others,
