@@ -1,6 +1,7 @@
 """Resource Manager and the identity service as one ASGI application."""
 
 import asyncio
+import contextlib
 import json
 import secrets
 from collections.abc import Callable
@@ -17,6 +18,7 @@ SERVICE = "arm"
 IDENTITY = "/identity/token"
 _EFFECTS = frozenset({"PUT", "PATCH", "POST", "DELETE"})
 _LIFE = timedelta(hours=24)
+_TICK_SECONDS = 0.02
 
 
 def _real_now() -> datetime:
@@ -24,10 +26,11 @@ def _real_now() -> datetime:
 
 
 class ArmApp:
-    """Serves one subscription.
+    """Serves the subscriptions of a tenant.
 
     `too_many` requests are answered with 429, `unavailable` with 500, `conflicts` changes with
-    409; whoever asks for a token shows `identity_header`, as the platform's own identities do.
+    409, those about subscriptions in `silent` not at all meanwhile; whoever asks for a token shows
+    `identity_header`, as the platform's own identities do.
     """
 
     def __init__(self, ledger: Ledger, now: Callable[[], datetime] = _real_now) -> None:
@@ -37,6 +40,7 @@ class ArmApp:
         self.identity_header = secrets.token_hex(16)
         self.too_many = self.unavailable = self.conflicts = 0
         self.retry_after_seconds = 1
+        self.silent: set[str] = set()
         self._tokens: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,6 +60,8 @@ class ArmApp:
         if await self.ledger.arrived(request):
             await _hang_up(receive, send)
             return
+        if await self._given_up(call, receive):
+            return
         answer = self._answer(call)
         if await self.ledger.answered(request):
             await _hang_up(receive, send)
@@ -65,6 +71,14 @@ class ArmApp:
     def revoke_tokens(self) -> None:
         """Makes all tokens invalid that were given out."""
         self._tokens.clear()
+
+    async def _given_up(self, call: Call, receive: Receive) -> bool:
+        """Whether the caller hung up while the subscription was silent."""
+        while call.subscription in self.silent:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(receive(), _TICK_SECONDS)
+                return True  # the body was read, so this is the end of the connection
+        return False
 
     def _answer(self, call: Call) -> Answer:
         try:

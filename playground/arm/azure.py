@@ -1,4 +1,4 @@
-"""Azure as a world has it: a subscription, an address, and an identity for the bot."""
+"""Azure as a world has it: subscriptions, an address, and an identity for the bot."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -13,7 +13,7 @@ PRICES = {"Standard": 0.15, "Premium": 0.29, "Ultra": 0.39}
 
 
 class Azure:
-    """Serves one subscription once it has an address."""
+    """Serves the subscriptions once they have an address."""
 
     def __init__(self, ledger: Ledger, now: Callable[[], datetime]) -> None:
         self.app = ArmApp(ledger, now)

@@ -1,4 +1,4 @@
-"""What there is in a subscription: accounts, capacity pools, volumes and their snapshots."""
+"""What there is in the subscriptions of a tenant: accounts, pools, volumes and snapshots."""
 
 import uuid
 from collections.abc import Iterator
@@ -12,17 +12,19 @@ TIB = 1024 * GIB
 # MiB/s for each TiB; of Flexible pools somebody says how much.
 RATES = {"Standard": 16, "Premium": 64, "Ultra": 128, "Flexible": 0}
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
+FURTHER = "11111111-1111-1111-1111-111111111111"
 GROUP, ACCOUNT, LOCATION = "ml-platform", "ml", "westeurope"
 _GIB_OF_A_REPORTED_TIB = 1000  # the service reports 262.144 MiB/s for 4 TiB of Premium
 
 
 @dataclass
 class Account:
-    """A NetApp account, in a resource group."""
+    """A NetApp account, in a resource group of a subscription."""
 
     group: str
     name: str
     location: str = LOCATION
+    subscription: str = SUBSCRIPTION
 
 
 @dataclass
@@ -92,22 +94,24 @@ def throughput(level: str, size: int) -> float:
 
 
 class Estate:
-    """One subscription; names are compared as ARM compares them, without regard to case.
+    """A tenant; names are compared as ARM compares them, without regard to case.
 
-    `quota` is the capacity that all pools of a region may have.
+    `subscription` is its first one of `subscriptions`. `quota` is the capacity that all pools of a
+    region may have in a subscription.
     """
 
     def __init__(self, subscription: str = SUBSCRIPTION) -> None:
         self.subscription = subscription
+        self.subscriptions = [subscription]
         self.accounts: list[Account] = []
         self.pools: list[Pool] = []
         self.volumes: list[Volume] = []
         self.quota = 500 * TIB
 
-    def account(self, group: str, name: str) -> Account:
+    def account(self, subscription: str, group: str, name: str) -> Account:
         """One account; ArmError where there is none."""
         for each in self.accounts:
-            if _same((each.group, each.name), (group, name)):
+            if _same((each.subscription, each.group, each.name), (subscription, group, name)):
                 return each
         raise missing("netAppAccounts", name)
 
@@ -134,9 +138,14 @@ class Estate:
         path = f"{pool.account.name}/{pool.name}/{name}"
         raise missing("netAppAccounts/capacityPools/volumes", path)
 
-    def add_account(self, group: str = GROUP, name: str = ACCOUNT) -> Account:
-        """Makes an account."""
-        self.accounts.append(Account(group, name))
+    def add_account(
+        self, group: str = GROUP, name: str = ACCOUNT, subscription: str = ""
+    ) -> Account:
+        """Makes an account, and its subscription if there is none."""
+        where = subscription or self.subscription
+        if where not in self.subscriptions:
+            self.subscriptions.append(where)
+        self.accounts.append(Account(group, name, subscription=where))
         return self.accounts[-1]
 
     def add_pool(self, account: Account, name: str, level: str, tebibytes: int) -> Pool:
@@ -152,7 +161,7 @@ class Estate:
     def account_id(self, account: Account) -> str:
         """The ARM id of an account."""
         return (
-            f"/subscriptions/{self.subscription}/resourceGroups/{account.group}"
+            f"/subscriptions/{account.subscription}/resourceGroups/{account.group}"
             f"/providers/Microsoft.NetApp/netAppAccounts/{account.name}"
         )
 

@@ -40,11 +40,15 @@ def refuse_pool_name(name: str) -> None:
 
 
 def refuse_more_pools(estate: Estate, account: Account, size: int) -> None:
-    """An account has 25 pools at most, and a region a quota of capacity."""
+    """An account has 25 pools at most, and a region a quota of capacity in a subscription."""
     if sum(1 for _ in estate.pools_of(account)) >= MOST_POOLS:
         raise bad(f"The maximum number of pools ({MOST_POOLS}) for the account was reached.")
-    there = [each for each in estate.pools if each.account.location == account.location]
-    taken = sum(each.size for each in there)
+    where = (account.subscription, account.location)
+    taken = sum(
+        each.size
+        for each in estate.pools
+        if (each.account.subscription, each.account.location) == where
+    )
     if taken + size > estate.quota:
         raise bad(
             f"Regional capacity quota exceeded: {(taken + size) // TIB} TiB are needed, and the"

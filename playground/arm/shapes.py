@@ -59,8 +59,8 @@ def volume_json(estate: Estate, volume: Volume) -> Json:
         "creationToken": volume.path,
         "usageThreshold": volume.quota,
         "protocolTypes": ["NFSv3"],
-        "subnetId": f"/subscriptions/{estate.subscription}/resourceGroups/{pool.account.group}"
-        "/providers/Microsoft.Network/virtualNetworks/ml/subnets/anf",
+        "subnetId": f"/subscriptions/{pool.account.subscription}/resourceGroups"
+        f"/{pool.account.group}/providers/Microsoft.Network/virtualNetworks/ml/subnets/anf",
         "networkFeatures": "Standard",
         "snapshotDirectoryVisible": True,
         "capacityPoolResourceId": estate.pool_id(pool),

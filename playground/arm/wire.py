@@ -37,6 +37,13 @@ class Call:
         """The path between its slashes."""
         return [each for each in self.path.split("/") if each]
 
+    @property
+    def subscription(self) -> str:
+        """The subscription that the path names; empty if it names none."""
+        parts = self.parts
+        is_named = len(parts) > 1 and parts[0].lower() == "subscriptions"
+        return parts[1].lower() if is_named else ""
+
     def body(self) -> Json:
         """The JSON object that was sent; ArmError for anything else."""
         try:

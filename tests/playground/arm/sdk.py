@@ -46,11 +46,13 @@ def token(arm: Arm) -> str:
         return str(json.load(answer)["access_token"])
 
 
-def client(arm: Arm, given: str | None = None) -> NetAppManagementClient:
+def client(
+    arm: Arm, given: str | None = None, subscription: str = SUBSCRIPTION
+) -> NetAppManagementClient:
     """A client that neither repeats anything nor waits between its questions."""
     return NetAppManagementClient(
         _Given(token(arm) if given is None else given),
-        SUBSCRIPTION,
+        subscription,
         base_url=arm.url,
         credential_scopes=[f"{arm.url}/.default"],
         per_call_policies=[_Open()],
