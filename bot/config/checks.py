@@ -81,6 +81,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _misplaced_templates(settings)
     yield from _misplaced_exports(settings)
     yield from _forgotten_nodes(settings)
+    yield from _repeated_subscription(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
         words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
@@ -132,6 +133,17 @@ def _control_planes(settings: Settings) -> Iterator[Mistake]:
         if cluster.engine != "runai" and cluster.runai is not None:
             words = f"runai is only used with engine: runai, not {cluster.engine}; remove one."
             yield ("clusters", name, "runai"), words
+
+
+def _repeated_subscription(settings: Settings) -> Iterator[Mistake]:
+    """The mistake of the first subscription that is named among the further ones, too."""
+    anf = settings.anf
+    if anf is not None and anf.subscription in anf.other_subscriptions:
+        words = (
+            f"anf.other_subscriptions names {anf.subscription}, which is anf.subscription; name its"
+            " accounts in anf.accounts, like accounts: [ml-platform/anf-ml]."
+        )
+        yield ("anf", "other_subscriptions", anf.subscription), words
 
 
 def _sessions_apart(settings: Settings) -> Iterator[Mistake]:

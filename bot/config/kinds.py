@@ -256,6 +256,15 @@ AccountName = Annotated[
         r"[A-Za-z0-9_().-]{0,89}[A-Za-z0-9_()-]/[A-Za-z0-9][A-Za-z0-9_-]{0,127}",
     ),
 ]
+PoolAddress = Annotated[
+    str,
+    _shape(
+        "the name of a capacity pool like premium-1, or its subscription, resource group, account"
+        " and name, like 01234567-89ab-cdef-0123-456789abcdef/ml-platform/anf-ml/premium-1",
+        r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[A-Za-z0-9_().-]{1,90}"
+        r"/[A-Za-z0-9][A-Za-z0-9_-]{0,127}/)?[A-Za-z0-9][A-Za-z0-9_-]{0,63}",
+    ),
+]
 ArmAddress = Annotated[
     str,
     AfterValidator(

@@ -25,7 +25,8 @@ from bot.snapshots.snapshots.card import delete_snapshot_button
 from bot.snapshots.tables import Snapshot
 from bot.volumes.levels import monthly_price
 from bot.volumes.provisioning.card import ask_button
-from bot.volumes.resources import pool_place
+from bot.volumes.provisioning.plan import find_account
+from bot.volumes.resources import pool_place, subscription_of
 from bot.volumes.tables import SeenPool
 from bot.volumes.wording import UNKNOWN, capacity
 
@@ -135,19 +136,25 @@ def of_pools(found: Iterable[SeenPool], anf: Anf | None, installation: str) -> I
         cost = monthly_price(anf, each.level, free)
         button = None if each.taken_bytes else _pool_button(each, anf, installation)
         yield Leftover(
-            "ANF pool", each.name, capacity(free), whole, cost, button,
+            "ANF pool", _pool_name(each, anf), capacity(free), whole, cost, button,
             advice="" if button else advice,
         )  # fmt: skip
+
+
+def _pool_name(pool: SeenPool, anf: Anf) -> str:
+    """Its name, with its subscription where there are several."""
+    return f"{pool.name} ({subscription_of(pool.id)})" if anf.has_several else pool.name
 
 
 def _pool_button(pool: SeenPool, anf: Anf, installation: str) -> Button | None:
     """The button that asks whether to delete an empty pool, if the settings allow that."""
     place, creation = pool_place(pool.id), anf.pool_creation
-    if place is None or creation is None or not anf.accounts:
+    account = find_account(anf, place) if place is not None else None
+    if account is None or creation is None:
         return None
     if pool.made_by != installation and creation.deletes == "own":
         return None
-    return ask_button(f"{place.group}/{place.account}", pool.name)
+    return ask_button(account, pool.name)
 
 
 def cost_of_gpus(thousandths: int, per_hour: Decimal | None) -> float | None:

@@ -1,7 +1,6 @@
 """Reads from Azure NetApp Files through Azure Resource Manager; each ends within seconds."""
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -10,7 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.config import Anf, Settings
 from bot.errors import ConflictError, StorageError
-from bot.volumes.resources import AnfVolume, Estate, Pool, PoolPlace, VolumePlace
+from bot.volumes.deadline import Deadline
+from bot.volumes.resources import (
+    AnfVolume,
+    Estate,
+    Pool,
+    PoolPlace,
+    VolumePlace,
+    subscription_of,
+)
+from bot.volumes.together import Together
+from bot.volumes.wording import UNKNOWN
 
 if TYPE_CHECKING:
     from azure.core.exceptions import HttpResponseError
@@ -22,10 +31,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INSTALLATION_TAG, REQUEST_TAG = "quartermaster-installation", "quartermaster-request"
 """The tags of pools that the bot created: its installation, and the row of the request."""
+_NO_SUBSCRIPTION = "SubscriptionNotFound"
+_UNCONFIGURED = (
+    "A platform admin has to check anf.subscription and anf.other_subscriptions in"
+    " quartermaster.yaml."
+)
 _TRIES = 2
 _MISSING, _SERVER_ERROR = 404, 500
-DEADLINE_SECONDS = 25.0
-"""How long reads for an answer may take together; a person waits for it."""
 _MOST = 600
 _UNAUTHENTICATED, _FORBIDDEN, _CONFLICT, _THROTTLED, _BROKEN = 401, 403, 409, 429, 500
 _WHO = "AZURE_CLIENT_ID, AZURE_TENANT_ID and related variables; see docs/anf.md."
@@ -36,23 +48,6 @@ _HINTS = {
     _CONFLICT: "Another operation is in progress there. Try again when it is done.",
 }
 _GROUP = 4  # /subscriptions/S/resourceGroups/GROUP/...
-
-
-class Deadline:
-    """The time after which a series of requests to Azure is given up."""
-
-    def __init__(self, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._monotonic = monotonic
-        self._end = monotonic() + seconds
-
-    def check(self) -> None:
-        """Raises StorageError once the time has passed."""
-        if self._monotonic() > self._end:
-            raise StorageError(
-                f"Azure took longer than {self._seconds:.0f} s. The request was cancelled.",
-                "Azure is slow at the moment. Try again later.",
-            )
 
 
 def configured(settings: Settings) -> Anf:
@@ -66,7 +61,7 @@ def configured(settings: Settings) -> Anf:
 
 
 class NetAppFiles:
-    """The pools and volumes of the configured subscription.
+    """The pools and volumes of the configured subscriptions, each with a client of its own.
 
     Methods raise StorageError if Azure refuses or cannot be reached; a read that failed in transit
     is tried once more. Thread-safe.
@@ -75,8 +70,9 @@ class NetAppFiles:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
         self._lock = Lock()
-        self._client: NetAppManagementClient | None = None
+        self._clients: dict[str, NetAppManagementClient] = {}
         self._opened: Anf | None = None
+        self._together = Together()
 
     @property
     def is_configured(self) -> bool:
@@ -89,113 +85,140 @@ class NetAppFiles:
         return configured(self._settings())
 
     def estate(self, deadline: Deadline) -> Estate:
-        """All pools and volumes; raises StorageError after the deadline."""
-        pools = tuple(self.pools(deadline))
+        """All pools and volumes; raises StorageError after the deadline.
+
+        Of several subscriptions, those that refuse or are late are `unread` unless all are.
+        """
+        subscriptions = tuple(self.configured.subscriptions)
+        if len(subscriptions) == 1:
+            return self._estate_of(deadline, subscriptions[0])
+        return self._together.read(subscriptions, partial(self._estate_of, deadline), deadline)
+
+    def _estate_of(self, deadline: Deadline, subscription: str) -> Estate:
+        pools = tuple(self.pools(subscription, deadline))
         volumes: list[AnfVolume] = []
         for pool in pools:
             deadline.check()
             volumes += self.volumes(pool.place)
         return Estate(pools, tuple(volumes))
 
-    def pools(self, deadline: Deadline) -> Iterator[Pool]:
-        """The pools of the configured accounts."""
-        for group, account in self.accounts():
+    def pools(self, subscription: str, deadline: Deadline) -> Iterator[Pool]:
+        """The pools of the configured accounts of a subscription."""
+        for group, account in self.accounts(subscription):
             deadline.check()
             doing = f"Listing the capacity pools of account {account}"
-            listed = self._read(doing, partial(_pools, group, account))
+            listed = self._read(subscription, doing, partial(_pools, group, account))
             yield from (_pool_of(each) for each in listed)
 
     def volumes(self, place: PoolPlace) -> list[AnfVolume]:
         """The volumes of a pool."""
         doing = f"Listing the volumes of pool {place.pool}"
-        listed = self._read(doing, lambda sdk: list(sdk.volumes.list(*place)))
+        listed = self._read(
+            place.subscription, doing, lambda sdk: list(sdk.volumes.list(*place[1:]))
+        )
         return [_volume_of(each) for each in listed]
 
     def volume(self, place: VolumePlace) -> AnfVolume | None:
         """One volume; None if there is none of that id, for example after a move."""
         doing = f"Reading volume {place.name}"
-        found = self._one(doing, lambda sdk: sdk.volumes.get(*place))
+        found = self._one(place.subscription, doing, lambda sdk: sdk.volumes.get(*place[1:]))
         return None if found is None else _volume_of(found)
 
     def pool(self, place: PoolPlace) -> Pool | None:
         """One pool; None if there is none of that name."""
-        found = self._one(f"Reading pool {place.pool}", lambda sdk: sdk.pools.get(*place))
+        doing = f"Reading pool {place.pool}"
+        found = self._one(place.subscription, doing, lambda sdk: sdk.pools.get(*place[1:]))
         return None if found is None else _pool_of(found)
 
-    def location(self, group: str, account: str) -> str:
-        """The region of an account, in which all of its pools are."""
-        doing = f"Reading account {account}"
-        return str(self._read(doing, lambda sdk: sdk.accounts.get(group, account)).location)
+    def location(self, place: PoolPlace) -> str:
+        """The region of a pool's account, in which all of its pools are."""
+        doing = f"Reading account {place.account}"
+        found = self._read(place.subscription, doing, lambda sdk: sdk.accounts.get(*place[1:3]))
+        return str(found.location)
 
-    def permissions(self, group: str) -> list[Any]:
+    def permissions(self, subscription: str, group: str) -> list[Any]:
         """The permissions of the bot's identity in a resource group, as Azure lists them."""
-        anf = self.configured
         address = (
-            f"{anf.endpoint}/subscriptions/{anf.subscription}/resourceGroups/{group}"
+            f"{self.configured.endpoint}/subscriptions/{subscription}/resourceGroups/{group}"
             "/providers/Microsoft.Authorization/permissions?api-version=2022-04-01"
         )
         told = self._read(
+            subscription,
             f"Reading the bot's permissions in resource group {group}",
             lambda sdk: _get(sdk, address),
         )
         return list(told.get("value") or ())
 
-    def once(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
+    def once(
+        self, subscription: str, doing: str, ask: "Callable[[NetAppManagementClient], T]"
+    ) -> T:
         """The library's answer to a request that is not repeated, because it changes something."""
         with _failing(doing):
-            return ask(self._open())
+            return ask(self._open(subscription))
 
     def close(self) -> None:
         """Closes its connections."""
         with self._lock:
             self._shut()
 
-    def accounts(self) -> list[tuple[str, str]]:
-        """Resource group and name of each account that is read."""
-        named = self.configured.accounts
+    def accounts(self, subscription: str) -> list[tuple[str, str]]:
+        """Resource group and name of each account of a subscription that is read."""
+        named = self.configured.subscriptions.get(subscription)
         if named:
             return [(group, account) for group, _, account in (n.partition("/") for n in named)]
         listed = self._read(
+            subscription,
             "Listing the NetApp accounts of the subscription",
             lambda sdk: [str(each.id) for each in sdk.accounts.list_by_subscription()],
         )
         return [(parts[4], parts[8]) for parts in (each.split("/") for each in listed)]
 
-    def _one(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T | None:
+    def _one(
+        self, subscription: str, doing: str, ask: "Callable[[NetAppManagementClient], T]"
+    ) -> T | None:
         try:
-            return self._read(doing, ask)
+            return self._read(subscription, doing, ask)
         except StorageError as error:
-            if error.status == _MISSING:
+            # Without its subscription nothing shows that a resource is gone.
+            if error.status == _MISSING and error.code != _NO_SUBSCRIPTION:
                 return None
             raise
 
-    def _read(self, doing: str, ask: "Callable[[NetAppManagementClient], T]") -> T:
+    def _read(
+        self, subscription: str, doing: str, ask: "Callable[[NetAppManagementClient], T]"
+    ) -> T:
         """Repeats a read once after a lost response or a server error, never after throttling."""
         for left in reversed(range(_TRIES)):
             try:
                 with _failing(doing):
-                    return ask(self._open())
+                    return ask(self._open(subscription))
             except StorageError as error:
                 is_passing = error.status is None or error.status >= _SERVER_ERROR
                 if not (left and is_passing):
                     raise
         raise AssertionError
 
-    def _open(self) -> "NetAppManagementClient":
+    def _open(self, subscription: str) -> "NetAppManagementClient":
         # Importing the SDK takes a second, so only callers of Azure pay for it.
         from bot.volumes.arm import open_client  # noqa: PLC0415 - see above
 
         anf = self.configured
+        if subscription not in anf.subscriptions:
+            raise StorageError(
+                f"Subscription {subscription or UNKNOWN} is not configured.", _UNCONFIGURED
+            )
         with self._lock:
-            if self._client is None or self._opened != anf:
+            if self._opened != anf:
                 self._shut()
-                self._client, self._opened = open_client(anf), anf
-            return self._client
+                self._opened = anf
+            if subscription not in self._clients:
+                self._clients[subscription] = open_client(anf, subscription)
+            return self._clients[subscription]
 
     def _shut(self) -> None:
-        if self._client is not None:
-            self._client.close()
-        self._client = None
+        for each in self._clients.values():
+            each.close()
+        self._clients = {}
 
 
 def _pools(group: str, account: str, sdk: "NetAppManagementClient") -> "list[CapacityPool]":
@@ -242,7 +265,7 @@ def _refusal(doing: str, error: "HttpResponseError") -> StorageError:
     wait = _seconds(error)
     return StorageError(
         f"{doing}: Azure returned {_cut(said)}",
-        _hint(status, wait),
+        _UNCONFIGURED if code == _NO_SUBSCRIPTION else _hint(status, wait),
         status=status,
         code=code,
         retry_after_seconds=wait,
@@ -273,7 +296,7 @@ def _pool_of(told: "CapacityPool") -> Pool:
     account, name = str(told.name).split("/")[:2]
     return Pool(
         id=str(told.id),
-        place=PoolPlace(_group(told.id), account, name),
+        place=PoolPlace(subscription_of(str(told.id)), _group(told.id), account, name),
         level=_word(has.service_level),
         qos=_word(has.qos_type) or "Auto",
         size_bytes=int(has.size),
@@ -294,7 +317,7 @@ def _volume_of(told: "SdkVolume") -> AnfVolume:
     used = has.get("usedBytes")
     return AnfVolume(
         id=str(told.id),
-        place=VolumePlace(_group(told.id), account, pool, name),
+        place=VolumePlace(subscription_of(str(told.id)), _group(told.id), account, pool, name),
         path=has.creation_token,
         file_system=has.file_system_id or "",
         level=_word(has.service_level),

@@ -54,13 +54,13 @@ class Accepted(PollingMethod[None]):
         return None
 
 
-def open_client(anf: Anf) -> NetAppManagementClient:
-    """A client without retries of its own, which would take longer than a step may."""
+def open_client(anf: Anf, subscription: str) -> NetAppManagementClient:
+    """A client of a subscription without retries of its own, which would outlast a step."""
     _settle_models()
     is_playground = urlsplit(anf.endpoint).scheme == "http"
     return NetAppManagementClient(
         azure_identity(connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS),
-        anf.subscription,
+        subscription,
         base_url=anf.endpoint,
         credential_scopes=[f"{anf.endpoint}/.default"],
         per_call_policies=[_WithoutTls()] if is_playground else [],

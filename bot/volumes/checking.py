@@ -10,7 +10,8 @@ from bot.cluster.rights import Needed, lacking, spelled
 from bot.config import Anf, Settings
 from bot.errors import StorageError
 from bot.findings import Finding, Findings
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import Deadline
 
 _PATIENCE_SECONDS = 60.0
 _NETAPP = "Microsoft.NetApp/netAppAccounts"
@@ -39,10 +40,17 @@ _ROLE = "Give the bot's Azure identity the role in docs/anf.md for that resource
 
 def checks(files: NetAppFiles) -> Findings:
     """Findings on whether pools can be listed, and on missing permissions."""
-    about, deadline = "azure netapp files", Deadline(_PATIENCE_SECONDS)
+    for subscription in files.configured.subscriptions:
+        yield from _of_subscription(files, subscription)
+
+
+def _of_subscription(files: NetAppFiles, subscription: str) -> Findings:
+    deadline = Deadline(_PATIENCE_SECONDS)
+    of = f" of subscription {subscription}" if files.configured.has_several else ""
+    about = f"azure netapp files{of}"
     try:
-        pools = list(files.pools(deadline))
-        groups = dict.fromkeys(group for group, _ in files.accounts())
+        pools = list(files.pools(subscription, deadline))
+        groups = dict.fromkeys(group for group, _ in files.accounts(subscription))
     except StorageError as error:
         yield Finding(about, "failed", error.message, error.hint)
         return
@@ -54,7 +62,7 @@ def checks(files: NetAppFiles) -> Findings:
     else:
         yield Finding(about, "ok", f"pools: {', '.join(each.name for each in pools)}")
     for group in groups:
-        yield _permissions(files, group)
+        yield _permissions(files, subscription, group, f"azure permissions in {group}{of}")
 
 
 def records(settings: Settings, cluster: Cluster) -> Findings:
@@ -105,11 +113,10 @@ def _needed(anf: Anf) -> Sequence[str]:
     return tuple(dict.fromkeys((*_READING, *changing, *provisioning)))
 
 
-def _permissions(files: NetAppFiles, group: str) -> Finding:
-    about = f"azure permissions in {group}"
+def _permissions(files: NetAppFiles, subscription: str, group: str, about: str) -> Finding:
     try:
         needed = _needed(files.configured)
-        missing = ungiven(needed, files.permissions(group))
+        missing = ungiven(needed, files.permissions(subscription, group))
     except StorageError as error:
         return Finding(about, "warning", error.message, error.hint)
     if missing:

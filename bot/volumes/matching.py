@@ -7,8 +7,8 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.ownership import foreign_claim, shows_cache
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.cluster.types.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
-from bot.errors import NotAllowedError
-from bot.volumes.resources import AnfVolume, same_id
+from bot.errors import NotAllowedError, StorageError
+from bot.volumes.resources import AnfVolume, Estate, same_id, subscription_of
 
 _NFS_DRIVER = "nfs.csi.k8s.io"
 _ARM = "/subscriptions/"
@@ -101,6 +101,16 @@ def match(named: Named, volumes: Iterable[AnfVolume]) -> MatchedVolume | None:
         if each.path == named.path and each.id.lower().startswith(f"{account}/")
     ]
     return MatchedVolume(alike[0], is_moved=True) if len(alike) == 1 else None
+
+
+def refuse_unread(named: Named, estate: Estate) -> None:
+    """Raises StorageError if the volume may be in a subscription that could not be read.
+
+    An address and a path name a volume only among all subscriptions.
+    """
+    for each in estate.unread:
+        if not named.id or subscription_of(named.id) == each.subscription:
+            raise StorageError(each.sentence, each.hint)
 
 
 def is_known(named: Named, volumes: Iterable[AnfVolume]) -> bool:

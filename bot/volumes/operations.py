@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bot.volumes.anf import NetAppFiles
-from bot.volumes.resources import PoolPlace, VolumePlace
+from bot.volumes.resources import PoolPlace, VolumePlace, subscription_of
 
 if TYPE_CHECKING:
     from azure.core.polling import LROPoller
@@ -51,8 +51,9 @@ class Operations:
         body: Any = {"newPoolResourceId": pool_id}
         doing = f"Moving volume {place.name} to pool {pool_id.rpartition('/')[2]}"
         return self._begin(
+            place.subscription,
             doing,
-            lambda sdk, how: sdk.volumes.begin_pool_change(*place, body, polling=how),
+            lambda sdk, how: sdk.volumes.begin_pool_change(*place[1:], body, polling=how),
         )
 
     def set_throughput(self, place: VolumePlace, mibps: float) -> str:
@@ -60,7 +61,9 @@ class Operations:
         body: Any = {"properties": {"throughputMibps": mibps}}
         doing = f"Setting the throughput of volume {place.name}"
         return self._begin(
-            doing, lambda sdk, how: sdk.volumes.begin_update(*place, body, polling=how)
+            place.subscription,
+            doing,
+            lambda sdk, how: sdk.volumes.begin_update(*place[1:], body, polling=how),
         )
 
     def resize(self, place: PoolPlace, size_bytes: int) -> str:
@@ -68,35 +71,47 @@ class Operations:
         body: Any = {"properties": {"size": size_bytes}}
         doing = f"Changing the size of pool {place.pool}"
         return self._begin(
-            doing, lambda sdk, how: sdk.pools.begin_update(*place, body, polling=how)
+            place.subscription,
+            doing,
+            lambda sdk, how: sdk.pools.begin_update(*place[1:], body, polling=how),
         )
 
     def create_pool(self, place: PoolPlace, body: Any) -> str:
         """Begins to create a pool, or to make an existing one of that name the same."""
         doing = f"Creating pool {place.pool}"
         return self._begin(
+            place.subscription,
             doing,
-            lambda sdk, how: sdk.pools.begin_create_or_update(*place, body, polling=how),
+            lambda sdk, how: sdk.pools.begin_create_or_update(*place[1:], body, polling=how),
         )
 
     def delete_pool(self, place: PoolPlace) -> str:
         """Begins to delete a pool; refused by Azure if it has volumes."""
         doing = f"Deleting pool {place.pool}"
-        return self._begin(doing, lambda sdk, how: sdk.pools.begin_delete(*place, polling=how))
+        return self._begin(
+            place.subscription,
+            doing,
+            lambda sdk, how: sdk.pools.begin_delete(*place[1:], polling=how),
+        )
 
     def progress(self, address: str) -> Progress:
         """The progress of an operation; not repeated."""
         return self._files.once(
-            "Reading the progress of the operation", lambda sdk: _progress(*_asked(sdk, address))
+            subscription_of(urlsplit(address).path),
+            "Reading the progress of the operation",
+            lambda sdk: _progress(*_asked(sdk, address)),
         )
 
     def _begin(
-        self, doing: str, ask: "Callable[[NetAppManagementClient, Any], LROPoller[Any]]"
+        self,
+        subscription: str,
+        doing: str,
+        ask: "Callable[[NetAppManagementClient, Any], LROPoller[Any]]",
     ) -> str:
         from bot.volumes.arm import Accepted  # noqa: PLC0415 - only who asks Azure pays for it
 
         accepted = Accepted()
-        self._files.once(doing, lambda sdk: ask(sdk, accepted))
+        self._files.once(subscription, doing, lambda sdk: ask(sdk, accepted))
         address = accepted.address
         is_arm = urlsplit(address)[:2] == urlsplit(self._files.configured.endpoint)[:2]
         # The bot's token is sent to no other host.

@@ -12,34 +12,60 @@ _ID = re.compile(
 
 
 class PoolPlace(NamedTuple):
-    """The resource group, account and name of a pool."""
+    """The subscription (in lower case), resource group, account and name of a pool."""
 
+    subscription: str
     group: str
     account: str
     pool: str
 
 
 class VolumePlace(NamedTuple):
-    """The resource group, account, pool and name of a volume; a move to another pool changes it."""
+    """The place of a volume's pool, and its own name; a move to another pool changes it."""
 
+    subscription: str
     group: str
     account: str
     pool: str
     name: str
 
 
-def volume_place(resource_id: str, subscription: str) -> VolumePlace | None:
-    """The volume in an ARM id; None for anything but a volume of this subscription."""
+def volume_place(resource_id: str) -> VolumePlace | None:
+    """The volume in an ARM id; None for anything else."""
     found = _ID.fullmatch(resource_id)
-    if found is None or found[5] is None or found[1].lower() != subscription.lower():
+    if found is None or found[5] is None:
         return None
-    return VolumePlace(found[2], found[3], found[4], found[5])
+    return VolumePlace(found[1].lower(), found[2], found[3], found[4], found[5])
 
 
 def pool_place(resource_id: str) -> PoolPlace | None:
     """The pool in an ARM id; None for anything else."""
     found = _ID.fullmatch(resource_id)
-    return PoolPlace(found[2], found[3], found[4]) if found and found[5] is None else None
+    if found is None or found[5] is not None:
+        return None
+    return PoolPlace(found[1].lower(), found[2], found[3], found[4])
+
+
+def names_pool(address: str, name: str, resource_id: str) -> bool:
+    """Whether an address in the settings means a pool: its name alone, or with all before it."""
+    place = pool_place(resource_id)
+    return address.lower() in {name.lower(), "/".join(place or ()).lower()}
+
+
+def same_account(one: PoolPlace | VolumePlace, other: PoolPlace | VolumePlace) -> bool:
+    """Whether two are in one account of one subscription, as Azure compares names."""
+    return _alike(one[:3], other[:3])
+
+
+def same_place(one: PoolPlace, other: PoolPlace) -> bool:
+    """Whether two places are the same pool, as Azure compares names."""
+    return _alike(one, other)
+
+
+def subscription_of(resource_id: str) -> str:
+    """The subscription in an ARM id, in lower case; empty if it names none."""
+    parts = resource_id.lower().split("/")
+    return parts[2] if parts[:2] == ["", "subscriptions"] and len(parts) > 2 else ""  # noqa: PLR2004 - /subscriptions/ID
 
 
 def same_id(one: str, other: str) -> bool:
@@ -102,7 +128,7 @@ class AnfVolume:
     @property
     def pool(self) -> PoolPlace:
         """The pool it is in."""
-        return PoolPlace(*self.place[:3])
+        return PoolPlace(*self.place[:4])
 
 
 def is_settled(found: Pool | AnfVolume) -> bool:
@@ -111,11 +137,26 @@ def is_settled(found: Pool | AnfVolume) -> bool:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A subscription that could not be read, with the reason and what to do, as sentences."""
+
+    subscription: str
+    why: str
+    hint: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The reason, with the subscription."""
+        return f"Subscription {self.subscription} could not be read. {self.why}"
+
+
+@dataclass(frozen=True)
 class Estate:
-    """All pools and volumes that the bot can see."""
+    """All pools and volumes that the bot can see, without those of `unread` subscriptions."""
 
     pools: tuple[Pool, ...]
     volumes: tuple[AnfVolume, ...]
+    unread: tuple[Unread, ...] = ()
 
     def inside(self, pool: Pool) -> tuple[AnfVolume, ...]:
         """The volumes of a pool."""

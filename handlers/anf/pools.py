@@ -11,7 +11,7 @@ from bot.slack.grammar.declarations import Part, of_no_team
 from bot.slack.grammar.parameters import Choice, Pattern, WholeNumber
 from bot.slack.markup import code, join, plain
 from bot.volumes.provisioning.card import ASK, GO, WITHDRAW, question
-from bot.volumes.provisioning.plan import TIB, PoolOrder, read
+from bot.volumes.provisioning.plan import TIB, NamedAccount, PoolOrder, read
 from bot.volumes.provisioning.tables import PoolVerb
 
 anf = Part("anf")
@@ -32,8 +32,11 @@ class AccountPlace(Pattern):
     """A NetApp account."""
 
     word = "GROUP/ACCOUNT"
-    rule = re.compile(r"[\w.()-]{1,90}/[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-    form = "a resource group and an account of `anf.accounts`"
+    rule = re.compile(r"([0-9A-Fa-f-]{36}/)?[\w.()-]{1,90}/[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+    form = (
+        "a resource group and an account of `anf.accounts` or `anf.other_subscriptions`, with the"
+        " subscription and a slash before it where several have an account of that name"
+    )
     example = "ml-platform/anf-ml"
 
 
@@ -90,7 +93,7 @@ def pool(ctx: Context, asked: PoolOptions) -> Reply:
     account = ctx.volumes.provisioning.account(asked.account)
     if asked.what == PoolVerb.DELETE:
         _refuse_more(ctx, asked)
-        return _asking(ctx, PoolOrder(verb=PoolVerb.DELETE, account=account, pool=asked.name))
+        return _asking(ctx, _deletion(account, asked.name))
     if asked.size_bytes is None or asked.level is None:
         raise UsageError(
             "A new pool needs a size and a level.",
@@ -99,7 +102,8 @@ def pool(ctx: Context, asked: PoolOptions) -> Reply:
         )
     order = PoolOrder(
         verb=PoolVerb.CREATE,
-        account=account,
+        subscription=account.subscription,
+        account=account.account,
         pool=asked.name,
         level=asked.level.capitalize(),
         qos=(asked.qos or "auto").capitalize(),
@@ -107,6 +111,12 @@ def pool(ctx: Context, asked: PoolOptions) -> Reply:
         mibps=asked.mibps,
     )
     return _asking(ctx, order)
+
+
+def _deletion(at: NamedAccount, name: str) -> PoolOrder:
+    return PoolOrder(
+        verb=PoolVerb.DELETE, subscription=at.subscription, account=at.account, pool=name
+    )
 
 
 def _refuse_more(ctx: Context, asked: PoolOptions) -> None:
@@ -129,8 +139,8 @@ def _asking(ctx: Context, order: PoolOrder) -> Reply:
 def click_ask(ctx: Context, value: str) -> Reply:
     """Answers with what deleting an empty pool does, and a button."""
     order = read(value)
-    account = ctx.volumes.provisioning.account(order.account)
-    return _asking(ctx, PoolOrder(verb=PoolVerb.DELETE, account=account, pool=order.pool))
+    account = ctx.volumes.provisioning.account(f"{order.subscription}/{order.account}")
+    return _asking(ctx, _deletion(account, order.pool))
 
 
 @anf.button(GO, right=Right.ANF_POOL_CHANGE, team=of_no_team, once=True)

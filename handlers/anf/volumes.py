@@ -34,11 +34,13 @@ def volumes(ctx: Context) -> Reply:
     """A table of the team's own PVCs, read from Azure after the acknowledgement."""
     name, found = ctx.team()
     reads = ctx.volumes.reads
-    reads.configured()
+    configured = reads.configured()
     is_wide = len(found.reach) > 1
     return Reply(
         (plain(f"Asking Azure for the volumes of {name}…"),),
-        later=lambda: Reply(card=volumes_card(name, reads.volumes(found), is_wide=is_wide)),
+        later=lambda: Reply(
+            card=volumes_card(name, reads.volumes(found), configured, is_wide=is_wide)
+        ),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from bot.volumes.tables import SeenPool
+from playground.arm.estate import SUBSCRIPTION
 from tests.arm import Arm, served
 from tests.handlers import anf_client
 from tests.handlers.anf_client import AnfClient
@@ -100,7 +101,7 @@ def test_empty_pools_among_leftovers_have_a_button(client: AnfClient) -> None:
     client.client.application.database.transaction(read)
     told = client.client.says(CAROL, TEAM_A, "/qm leftovers --platform")
     assert told.splitlines()[-1].strip() == "[Delete spare ...]"
-    value = '{"v":"delete","a":"ml-platform/ml","p":"spare"}'
+    value = f'{{"v":"delete","b":"{SUBSCRIPTION}","a":"ml-platform/ml","p":"spare"}}'
     incoming = client.client.incoming(
         CAROL, TEAM_A, kind="button", command="anf.pool-ask", value=value
     )

@@ -84,7 +84,7 @@ class Live:
     def __init__(self, at: Place, settings: Settings, database: Database, clock: Watch) -> None:
         self.at, self.clock, self._database = at, clock, database
         self.files = NetAppFiles(lambda: settings)
-        self.place = VolumePlace(at.group, at.account, at.pool, at.volume)
+        self.place = VolumePlace(at.subscription, at.group, at.account, at.pool, at.volume)
         access = Access(lambda: settings)
         approvals = Approvals(lambda: settings, access)
         self._access, self._settings = access, settings
@@ -124,7 +124,9 @@ class Live:
     @property
     def lower(self) -> Pool:
         """The pool of a lower level."""
-        found = self.files.pool(PoolPlace(self.at.group, self.at.account, self.at.lower_pool))
+        found = self.files.pool(
+            PoolPlace(self.at.subscription, self.at.group, self.at.account, self.at.lower_pool)
+        )
         assert found is not None, f"there is no pool {self.at.lower_pool}"
         return found
 
@@ -176,7 +178,7 @@ class Live:
     def leaves_it_as_it_is(self) -> Iterator[AnfVolume]:
         """Brings the volume to its pool and throughput of before, whatever happens meanwhile."""
         before = self.volume
-        pool = self.files.pool(PoolPlace(*before.place[:3]))
+        pool = self.files.pool(PoolPlace(*before.place[:4]))
         assert pool is not None
         try:
             yield before

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.volumes.anf import Deadline
 from bot.volumes.changes.service import ChangeButton
 from bot.volumes.changes.tables import ChangeKind
+from bot.volumes.deadline import Deadline
 from bot.volumes.resources import AnfVolume
 from tests.live.azure import CLAIM, Live
 

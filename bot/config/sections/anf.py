@@ -1,15 +1,44 @@
 """Settings of Azure NetApp Files."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field
 
-from bot.config.kinds import AccountName, ArmAddress, ClassName, Duration, Name, SubscriptionId
+from bot.config.kinds import (
+    AccountName,
+    ArmAddress,
+    ClassName,
+    Duration,
+    Name,
+    PoolAddress,
+    SubscriptionId,
+)
 from bot.config.sections.section import Section
 
 Level = Literal["Standard", "Premium", "Ultra", "Flexible"]
-PoolName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+
+
+def _accounts(value: object) -> object:
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError("it must name the accounts to read there, like [ml-lab/anf-ml]")
+    return value
+
+
+def _subscriptions(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError(  # noqa: TRY004 - pydantic tells only these
+            "it must be subscription ids with the accounts to read there, like"
+            " {89abcdef-0123-4567-89ab-cdef01234567: [ml-lab/anf-ml]}"
+        )
+    return value
+
+
+_OtherAccounts = Annotated[tuple[AccountName, ...], BeforeValidator(_accounts)]
+_OtherSubscriptions = Annotated[
+    dict[SubscriptionId, _OtherAccounts], BeforeValidator(_subscriptions)
+]
 
 
 class AnfChanges(Section):
@@ -32,7 +61,7 @@ class AnfChanges(Section):
 class PoolCreation(Section):
     """How `/anf pool` creates and deletes capacity pools, as `approvals.anf_pool` approves.
 
-    Without this section it is switched off. It needs `anf.accounts`, and a role that can delete.
+    Without this section it is switched off. It needs named accounts, and a role that can delete.
     """
 
     largest_tib: Annotated[int, Field(ge=1, le=2048)] = 100
@@ -44,7 +73,7 @@ class PoolCreation(Section):
 
 
 class Anf(Section):
-    """Azure NetApp Files of one subscription; the bot uses its own Azure identity."""
+    """Azure NetApp Files; the bot uses its own Azure identity."""
 
     subscription: SubscriptionId
     """The subscription id."""
@@ -52,8 +81,12 @@ class Anf(Section):
     accounts: tuple[AccountName, ...] = ()
     """NetApp accounts, each as RESOURCE-GROUP/ACCOUNT; without any, all that the bot can see."""
 
-    classes: dict[ClassName, tuple[PoolName, ...]] = Field(default_factory=dict)
-    """The capacity pools of each storage class; without it, those of the class's volumes."""
+    other_subscriptions: _OtherSubscriptions = Field(default_factory=dict)
+    """Further subscriptions of the same tenant, each with the accounts that the bot reads there."""
+
+    classes: dict[ClassName, tuple[PoolAddress, ...]] = Field(default_factory=dict)
+    """The capacity pools of each storage class; without it, those of the class's volumes. Write
+    SUBSCRIPTION/RESOURCE-GROUP/ACCOUNT/POOL where several pools have the name."""
 
     price_per_gib_month: dict[Level, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """The monthly price of one GiB of a pool, in your currency; Azure bills pools, not volumes."""
@@ -72,3 +105,20 @@ class Anf(Section):
 
     endpoint: ArmAddress = "https://management.azure.com"
     """The address of Azure Resource Manager; Azure's sovereign clouds have others."""
+
+    @property
+    def subscriptions(self) -> Mapping[str, tuple[str, ...]]:
+        """The accounts of each subscription, the first one included; empty means all of them."""
+        return {self.subscription: self.accounts, **self.other_subscriptions}
+
+    @property
+    def has_several(self) -> bool:
+        """Whether there are several subscriptions, so that people have to tell them apart."""
+        return bool(self.other_subscriptions)
+
+    def reads(self, subscription: str, account: str) -> bool:
+        """Whether the bot reads an account (RESOURCE-GROUP/ACCOUNT); elsewhere only named ones."""
+        named = self.other_subscriptions.get(subscription)
+        if named is None:
+            return subscription == self.subscription
+        return account.lower() in {each.lower() for each in named}

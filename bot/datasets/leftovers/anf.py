@@ -15,11 +15,12 @@ from bot.cluster.types.claims import TRIDENT, PersistentVolume
 from bot.config import Anf, Settings
 from bot.database.database import Database
 from bot.datasets.caches.tables import Cache, Orphan
-from bot.datasets.leftovers.sources import volumes_elsewhere
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.datasets.leftovers.sources import Search, volumes_elsewhere
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import Deadline
 from bot.volumes.levels import monthly_price
 from bot.volumes.matching import match, named_by
-from bot.volumes.resources import AnfVolume
+from bot.volumes.resources import AnfVolume, Estate
 
 # The step that queries Azure has 30 s in total.
 _DEADLINE_SECONDS = 15.0
@@ -36,7 +37,8 @@ class _KnownVolumes:
 
     `volumes` are PersistentVolumes by the ANF volume that each refers to, `made` are caches by the
     names of their PVs, `makers` are the backends of the cluster's Trident, `claims` are the uids
-    of existing PVCs. `elsewhere` are ANF volumes that another cluster's PVs refer to.
+    of existing PVCs. `elsewhere` are ANF volumes that another cluster's PVs refer to, or that may
+    be others'.
     """
 
     volumes: Mapping[str, Sequence[PersistentVolume]]
@@ -68,34 +70,36 @@ class AnfOrphans:
         self._settings = settings
         self._clusters = clusters
 
-    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+    def find(self, cluster: Cluster, now: datetime) -> Search:
         """The leftover volumes of a cluster; StorageError if Azure cannot be queried."""
         anf = self._settings().anf
         if anf is None:
-            return ()
+            return Search()
         # First Azure, then the cluster: a volume created meanwhile has its PV by then.
-        there = self._files.estate(Deadline(_DEADLINE_SECONDS)).volumes
-        known = self._known(cluster, there)
-        return [
+        estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
+        known = self._known(cluster, estate)
+        found = [
             _orphan(each, cluster.name, why, anf, now)
-            for each in there
+            for each in estate.volumes
             if each.state == _READY
             for why in _why(each, known)
         ]
+        return Search(found, " ".join(f"{e.sentence} {e.hint}".rstrip() for e in estate.unread))
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
         """Deletes nothing: only people can see who mounts a volume."""
         return ["The bot does not delete volumes of Azure NetApp Files."]
 
-    def _known(self, cluster: Cluster, there: Sequence[AnfVolume]) -> _KnownVolumes:
-        volumes = cluster.list(VOLUMES)
+    def _known(self, cluster: Cluster, estate: Estate) -> _KnownVolumes:
+        volumes, there = cluster.list(VOLUMES), estate.volumes
         elsewhere = _naming(volumes_elsewhere(self._clusters, cluster), there)
         return _KnownVolumes(
             _naming(volumes, there),
             self._database.read(lambda session: _made_for_caches(session, cluster.name)),
             frozenset(_makers(volumes)),
             frozenset(each.uid for each in cluster.list(PVCS)),
-            frozenset(key for key, named in elsewhere.items() if not all(map(_is_over, named))),
+            frozenset(key for key, named in elsewhere.items() if not all(map(_is_over, named)))
+            | _doubtful(volumes, estate),
         )
 
 
@@ -110,6 +114,17 @@ def _naming(
         if found is not None:
             naming.setdefault(found.volume.id, []).append(volume)
     return naming
+
+
+def _doubtful(volumes: Iterable[PersistentVolume], estate: Estate) -> frozenset[str]:
+    """Volumes that are known by address and path only, while some subscriptions are unread.
+
+    One of those may have a volume of the same address and path.
+    """
+    if not estate.unread:
+        return frozenset()
+    by_address = (each for each in volumes if (named := named_by(each)) and not named.id)
+    return frozenset(_naming(by_address, estate.volumes))
 
 
 def _makers(volumes: Sequence[PersistentVolume]) -> Iterator[str]:
@@ -174,6 +189,6 @@ def _orphan(volume: AnfVolume, cluster: str, why: str, anf: Anf, now: datetime) 
             " who mounts a volume. The pool is billed; it can be made smaller once the volume is"
             " deleted."
         ),
-        command=_DELETE.format(anf.subscription, *place),
+        command=_DELETE.format(*place),
         found_at=now,
     )

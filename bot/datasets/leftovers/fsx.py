@@ -20,7 +20,7 @@ from bot.datasets.caches.fsx.volume import DRIVER
 from bot.datasets.caches.tables import Cache, Orphan
 from bot.datasets.fsx.answers import GIB, FileSystem
 from bot.datasets.fsx.client import Fsx
-from bot.datasets.leftovers.sources import volumes_elsewhere
+from bot.datasets.leftovers.sources import Search, volumes_elsewhere
 
 _RELEASED, _FAILED, _RETAIN = "Released", "Failed", "Retain"
 _LEAVING = "DELETING"
@@ -50,11 +50,11 @@ class FsxOrphans:
         self._settings = settings
         self._clusters = clusters
 
-    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+    def find(self, cluster: Cluster, now: datetime) -> Search:
         """The leftover file systems of a cluster; StorageError if FSx cannot be queried."""
         datasets = self._settings().datasets
         if datasets is None or datasets.fsx is None or cluster.name != datasets.cluster:
-            return ()
+            return Search()
         with closing(Fsx(datasets.fsx)) as fsx:
             there = fsx.file_systems()
         linked = (each.fsx for each in datasets.classes.values() if each.fsx is not None)
@@ -65,7 +65,7 @@ class FsxOrphans:
         # A tag does not tell in which of several clusters the PersistentVolume is.
         ours = "" if datasets.clusters else cluster.installation
         others = {name for name, each in made.items() if each.cluster != cluster.name}
-        return [
+        found = [
             _orphan(each, cluster.name, why, datasets, storage_class, now)
             for each in there
             if each.id not in configured
@@ -74,6 +74,7 @@ class FsxOrphans:
             and each.tags.get(_MADE_FOR) not in others
             for why, storage_class in _why(each, volumes.get(each.id, []), made, ours)
         ]
+        return Search(found)
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
         """Deletes nothing: only people can see who mounts a file system."""

@@ -48,10 +48,7 @@ def report(session: Session, settings: Settings, left: Left, now: datetime) -> N
         whole = " ".join(headings(left.orphans))
         lines.append(plain(f"{whole} Nothing is deleted without confirmation."))
         lines += [described(each, now) for each in shown]
-    lines += [
-        join(plain(f"Leftovers of kind {kind} are unknown. "), sentence(why))
-        for kind, why in left.unasked.items()
-    ]
+    lines += [sentence(why) for why in left.unasked.values()]
     lines += _unused(left.idle, settings, now)
     buttons = [remove_button(each) for each in shown if is_removable(each)]
     note = ThreadMessage(f"report-{now:%Y-%m-%d}", lines, in_thread=False, buttons=buttons)

@@ -12,6 +12,14 @@ from bot.datasets.caches.tables import Orphan
 from bot.errors import OutsideError
 
 
+@dataclass(frozen=True)
+class Search:
+    """What a source found; `unread` says what part of it could not be read, as sentences."""
+
+    found: Sequence[Orphan] = ()
+    unread: str = ""
+
+
 class OrphanSource(Protocol):
     """A cloud whose volumes may outlive the objects that they were created for."""
 
@@ -19,7 +27,7 @@ class OrphanSource(Protocol):
     def kind(self) -> str:
         """The kind of its orphans, as people read it; unique among the sources."""
 
-    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+    def find(self, cluster: Cluster, now: datetime) -> Search:
         """The leftovers of a cluster; none if the source is not configured.
 
         `why` of each is a sentence that says how it was recognised; one with a `command` gets no
@@ -32,7 +40,7 @@ class OrphanSource(Protocol):
 
 @dataclass(frozen=True)
 class OrphansFound:
-    """The results of all sources: what was found, and by kind why a query failed."""
+    """The results of all sources: what was found, and by kind why a query failed, or part of it."""
 
     found: Sequence[Orphan] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +61,13 @@ def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Orp
     failed: dict[str, str] = {}
     for source in sources:
         try:
-            found += source.find(cluster, now)
+            search = source.find(cluster, now)
         except OutsideError as error:
-            failed[source.kind] = f"{error.message} {error.hint}".rstrip()
+            said = f"Leftovers of kind {source.kind} are unknown. {error.message} {error.hint}"
+            failed[source.kind] = said.rstrip()
+            continue
+        found += search.found
+        if search.unread:
+            said = f"Some leftovers of kind {source.kind} may be unknown. {search.unread}"
+            failed[source.kind] = said
     return OrphansFound(found, failed)

@@ -105,7 +105,9 @@ def reading_remarks(found: TeamClaims) -> Iterator[Markup]:
         said = trouble.rstrip(".")
         yield plain(f"Cluster {name} cannot be read now, so this may be outdated: {said}.")
     if found.azure:
-        yield plain(f"Levels of Azure NetApp Files are unknown: {found.azure}")
+        is_part = any(each.level is not None for each in found.rows)
+        levels = "Some levels" if is_part else "Levels"
+        yield plain(f"{levels} of Azure NetApp Files are unknown: {found.azure}")
 
 
 def _cells(row: ClaimSummary, *, is_wide: bool) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from bot.snapshots.schedules.controller import foreign_schedules
 from bot.snapshots.tables import Restore, SnapshotSchedule
 from bot.volumes.levels import monthly_price
 from bot.volumes.matching import named_by
-from bot.volumes.pools.reads import VolumeReads
+from bot.volumes.pools.reads import TeamVolumes, VolumeReads
 
 _READ: Sequence[Resource[Any]] = (PVCS, VOLUMES, PODS, HOLDERS)
 
@@ -140,16 +140,18 @@ class ClaimReads:
     def with_levels(self, found: TeamClaims, team: Team) -> TeamClaims:
         """The same PVCs with their service levels and costs, from Azure.
 
-        If Azure cannot be asked, its answer is in `azure` and the levels stay unknown.
+        If Azure or a part of it cannot be asked, its answer is in `azure` and those levels stay
+        unknown.
         """
         try:
-            levels = self._levels(team)
+            there = self._anf.volumes(team)
         except QuartermasterError as error:
             return replace(found, azure=error.message)
+        levels = self._levels(there)
         rows = tuple(
             replace(each, level=levels.get((each.cluster, each.claim.name))) for each in found.rows
         )
-        return replace(found, rows=rows)
+        return replace(found, rows=rows, azure=" ".join(each.sentence for each in there.unread))
 
     def with_level(self, found: ClaimDetails, team: Team) -> ClaimDetails:
         """The same PVC with its service level and cost, from Azure; `azure` says why not."""
@@ -168,7 +170,7 @@ class ClaimReads:
         level = LevelFound(volume, cost, is_moved=shown.row.found.is_moved)
         return replace(found, summary=replace(summary, level=level))
 
-    def _levels(self, team: Team) -> dict[tuple[str, str], LevelFound]:
+    def _levels(self, there: TeamVolumes) -> dict[tuple[str, str], LevelFound]:
         anf = self._anf.configured()
         return {
             (row.cluster, row.claimed.claim.name): LevelFound(
@@ -176,7 +178,7 @@ class ClaimReads:
                 monthly_price(anf, row.found.volume.level, row.found.volume.quota_bytes),
                 is_moved=row.found.is_moved,
             )
-            for row in self._anf.volumes(team).rows
+            for row in there.rows
             if row.found is not None
         }
 

@@ -247,7 +247,7 @@ def _other_of(session: Session, row: VolumeChange, file_system: str) -> VolumeCh
 
 def _write(row: VolumeChange, plan: ChangePlan) -> None:
     volume, source, target = plan.volume, plan.source, plan.target
-    row.resource_group, row.account, _, row.volume_name = volume.place
+    _, row.resource_group, row.account, _, row.volume_name = volume.place
     row.file_system, row.size_bytes = volume.file_system, volume.quota_bytes
     row.source_pool, row.source_level, row.source_qos = source.name, source.level, source.qos
     row.target_pool, row.target_level = target.name, target.level

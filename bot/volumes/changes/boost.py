@@ -134,7 +134,7 @@ def foreseen(
     by_size = estimated_throughput(there.level, coming.size_bytes)
     volume = AnfVolume(
         id=f"{there.id}/volumes/{_NEW}",
-        place=VolumePlace(place.group, place.account, there.name, _NEW),
+        place=VolumePlace(*place._replace(pool=there.name), _NEW),
         path=_NEW,
         file_system="",
         level=there.level,

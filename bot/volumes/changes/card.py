@@ -50,12 +50,17 @@ class ChangeRenderer:
             return None
         asker = name_of(session, row.workspace_id, row.person)
         asked = RequestSubject(CHANGE, row.id, row.channel)
-        found = deciding(session, self._approvals, self._settings(), asked, channel)
-        return change_card(row, asker, found)
+        settings = self._settings()
+        found = deciding(session, self._approvals, settings, asked, channel)
+        is_wide = settings.anf is not None and settings.anf.has_several
+        return change_card(row, asker, found, is_wide=is_wide)
 
 
-def change_card(row: VolumeChange, asker: str, deciding: RequestView) -> Card:
-    """The card of a change; `asker` is a name, which notifies no one."""
+def change_card(row: VolumeChange, asker: str, deciding: RequestView, *, is_wide: bool) -> Card:
+    """The card of a change; `asker` is a name, which notifies no one.
+
+    `is_wide` names the subscription, if there are several.
+    """
     is_hindered = row.is_live and bool(row.trouble or row.is_late)
     left = row.phase in {ChangePhase.DONE, ChangePhase.RETURNED, ChangePhase.HELD} and bool(
         row.remains
@@ -66,7 +71,7 @@ def change_card(row: VolumeChange, asker: str, deciding: RequestView) -> Card:
         state=state,
         tone=Tone.WARNING if is_hindered or left else tone,
         lines=(*deciding.lines, *_called(deciding), *_lines(row)),
-        facts=tuple(_facts(row, asker)),
+        facts=(*(_where(row) if is_wide else ()), *_facts(row, asker)),
         buttons=(*deciding.buttons, *_buttons(row, deciding)),
         footer=(join("Change ", code(row.number)),),
     )
@@ -117,6 +122,11 @@ def _lines(row: VolumeChange) -> Iterator[Markup]:
 
 def _moment(moment: datetime | None) -> Markup:
     return when(moment) if moment is not None else Markup("soon")
+
+
+def _where(row: VolumeChange) -> Iterator[tuple[str, Markup]]:
+    if row.subscription:
+        yield "Subscription", code(row.subscription)
 
 
 def _facts(row: VolumeChange, asker: str) -> Iterator[tuple[str, Markup]]:

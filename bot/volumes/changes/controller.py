@@ -10,7 +10,7 @@ from bot.approvals.context import ApprovalContext
 from bot.errors import StorageError
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.frame import ControllerContext
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes import holds, notices
 from bot.volumes.changes import record as recording
 from bot.volumes.changes.acts import (
@@ -32,6 +32,8 @@ from bot.volumes.changes.decide import Decision as Next
 from bot.volumes.changes.tables import CHANGE, ChangePhase, VolumeChange
 from bot.volumes.changes.trident import record_of, state_of_telling
 from bot.volumes.controller import VolumeController
+from bot.volumes.deadline import Deadline
+from bot.volumes.matching import named_by, refuse_unread
 from bot.volumes.operations import Operations, Progress
 from bot.volumes.repairs.tables import Repair
 
@@ -92,6 +94,9 @@ class VolumeChangeController(VolumeController[VolumeChange]):
         """Reads the current state, records the plan and requests approval if needed."""
         volume = self._beginning.volume_of(row, self._context.clusters)
         estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
+        named = named_by(volume) if volume is not None else None
+        if named is not None:
+            refuse_unread(named, estate)
         record = record_of(self._context.clusters.get(row.cluster), self._files.configured, volume)
         seen = ChangeObserved(volume, estate, record)
         return Step(now + SOON, lambda session: self._beginning.record(session, row.id, seen, now))

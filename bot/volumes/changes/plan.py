@@ -11,7 +11,7 @@ from bot.volumes.changes.tables import ChangeKind
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price
 from bot.volumes.matching import MatchedVolume, Named
 from bot.volumes.moves import Record
-from bot.volumes.resources import AnfVolume, Estate, Pool, is_settled
+from bot.volumes.resources import AnfVolume, Estate, Pool, is_settled, same_account
 from bot.volumes.wording import GIB, capacity, throughput
 
 MANUAL = "Manual"
@@ -225,11 +225,10 @@ def whole(count: int) -> int:
 
 def beside(estate: Estate, source: Pool) -> list[Pool]:
     """The other pools of a pool's account, which its volumes can move to."""
-    account = [each.lower() for each in source.place[:2]]
     return [
         each
         for each in estate.pools
-        if [part.lower() for part in each.place[:2]] == account and each.id != source.id
+        if same_account(each.place, source.place) and each.id != source.id
     ]
 
 

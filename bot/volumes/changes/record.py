@@ -185,7 +185,7 @@ def _keep(session: Session, row: VolumeChange, longest: timedelta, now: datetime
 
 def _in_the_way(session: Session, row: VolumeChange) -> str:
     mine = [row.source_pool, row.target_pool]
-    other = session.scalars(
+    working = session.scalars(
         select(VolumeChange).where(
             col(VolumeChange.phase) == ChangePhase.WORKING,
             col(VolumeChange.id) != row.id,
@@ -193,7 +193,8 @@ def _in_the_way(session: Session, row: VolumeChange) -> str:
             col(VolumeChange.resource_group) == row.resource_group,
             or_(col(VolumeChange.source_pool).in_(mine), col(VolumeChange.target_pool).in_(mine)),
         )
-    ).first()
+    )
+    other = next((each for each in working if each.subscription == row.subscription), None)
     return "" if other is None else f"Change {other.number} is using the same pool."
 
 

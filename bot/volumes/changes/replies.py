@@ -9,7 +9,7 @@ from msgspec import structs
 from bot.config import Anf, AnfChanges
 from bot.durations import format_duration
 from bot.slack.card import Button, Card
-from bot.slack.markup import Markup, plain
+from bot.slack.markup import Markup, code, plain
 from bot.volumes.changes.plan import MANUAL, ChangePlan, goes_down
 from bot.volumes.changes.service import ChangeButton, written
 from bot.volumes.changes.tables import ChangeKind
@@ -48,7 +48,7 @@ def question(asked: ChangeButton, plan: ChangePlan, anf: Anf, fills: Iterable[Fi
     return Card(
         title=f"{asked.claim}: {_wanted(asked)}?",
         lines=tuple(lines),
-        facts=tuple(_plan_facts(plan)),
+        facts=tuple(_plan_facts(plan, anf)),
         buttons=(Button(GO, label, written(growing), "primary"),),
     )
 
@@ -114,7 +114,9 @@ def _times_to_write(size: int, plan: ChangePlan) -> str:
     return f"{now} now and {then} afterwards"
 
 
-def _plan_facts(plan: ChangePlan) -> Iterator[tuple[str, Markup]]:
+def _plan_facts(plan: ChangePlan, anf: Anf) -> Iterator[tuple[str, Markup]]:
+    if anf.has_several:
+        yield "Subscription", code(plan.source.place.subscription)
     if plan.target is not plan.source:
         yield "From", plain(f"{plan.source.level}, pool {plan.source.name}")
         yield "To", plain(f"{plan.target.level}, pool {plan.target.name}")

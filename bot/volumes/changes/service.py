@@ -23,7 +23,7 @@ from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.rights import Role
 from bot.slack.messages import show_card
-from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
 from bot.volumes.changes import notices
 from bot.volumes.changes import record as recording
 from bot.volumes.changes.beginning import live_of, under_way, went_up_at
@@ -44,7 +44,8 @@ from bot.volumes.changes.tables import (
     VolumeChange,
 )
 from bot.volumes.changes.trident import record_of
-from bot.volumes.matching import Claimed, match, refuse_foreign
+from bot.volumes.deadline import DEADLINE_SECONDS, Deadline
+from bot.volumes.matching import Claimed, match, refuse_foreign, refuse_unread
 from bot.volumes.wording import throughput
 
 
@@ -142,6 +143,7 @@ class ChangeService:
     def plan(self, asked: ChangeButton, of: Claimed) -> tuple[ChangePlan, Anf]:
         """What the change would do, from Azure's state now; raises UserError if impossible."""
         estate = self._files.estate(Deadline(DEADLINE_SECONDS, time.monotonic))
+        refuse_unread(of.named, estate)
         found = match(of.named, estate.volumes)
         if found is None:
             raise ConflictError(

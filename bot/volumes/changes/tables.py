@@ -9,7 +9,7 @@ from sqlmodel import Field, SQLModel
 
 from bot.database.columns import Moment, new_id
 from bot.slack.messages import Subject
-from bot.volumes.resources import PoolPlace, VolumePlace
+from bot.volumes.resources import PoolPlace, VolumePlace, same_place, subscription_of
 
 CHANGE = "volume_change"
 LANE = "arm"
@@ -176,9 +176,21 @@ class VolumeChange(SQLModel, table=True):
         """The short id that people see."""
         return self.id[-6:]
 
+    @property
+    def subscription(self) -> str:
+        """The subscription of its account; empty before the plan."""
+        return subscription_of(self.source_pool_id)
+
     def pool(self, name: str) -> PoolPlace:
         """The place of a pool of its account."""
-        return PoolPlace(self.resource_group, self.account, name)
+        return PoolPlace(self.subscription, self.resource_group, self.account, name)
+
+    def uses(self, place: PoolPlace) -> bool:
+        """Whether it changes a pool, or a volume in it; before the plan only the name is known."""
+        names = {self.source_pool, self.target_pool, self.wanted_pool} - {""}
+        if not self.source_pool_id:
+            return place.pool.lower() in {each.lower() for each in names}
+        return any(same_place(self.pool(each), place) for each in names)
 
     def ids(self, *, is_back: bool) -> IdChange:
         """The volume's ids before and after the move there, or the move back."""
@@ -189,4 +201,4 @@ class VolumeChange(SQLModel, table=True):
 
     def volume(self, pool: str) -> VolumePlace:
         """The place of the volume in a pool of its account."""
-        return VolumePlace(self.resource_group, self.account, pool, self.volume_name)
+        return VolumePlace(*self.pool(pool), self.volume_name)

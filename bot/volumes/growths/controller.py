@@ -23,8 +23,8 @@ from bot.reconcile.controller import Step
 from bot.reconcile.frame import SOON, slower
 from bot.slack.markup import code, join, person, plain, sentence
 from bot.slack.messages import ThreadMessage, post_once, refresh_cards
-from bot.volumes.anf import Deadline
 from bot.volumes.controller import VolumeController
+from bot.volumes.deadline import Deadline
 from bot.volumes.growths.plan import GrowthPlan, plan_growth, refuse_growing, refuse_lost, size_of
 from bot.volumes.growths.tables import GROWTH, Growth, GrowthPhase
 from bot.volumes.matching import Claimed, named_by

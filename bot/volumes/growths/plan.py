@@ -11,7 +11,7 @@ from bot.config import Anf
 from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, LimitError, UsageError
 from bot.volumes.levels import estimated_throughput, monthly_price
-from bot.volumes.matching import Claimed, match
+from bot.volumes.matching import Claimed, match, refuse_unread
 from bot.volumes.moves import Records
 from bot.volumes.records import UNBLOCK
 from bot.volumes.resources import Estate
@@ -101,7 +101,11 @@ def refuse_growing(of: Claimed, kind: StorageClass | None, size_bytes: int) -> N
 
 
 def refuse_lost(cluster: Cluster, estate: Estate, of: Claimed, anf: Anf) -> None:
-    """Raises ConflictError if the volume was moved and Trident does not have its new id."""
+    """Raises ConflictError if the volume was moved and Trident does not have its new id.
+
+    Raises StorageError if its subscription could not be read.
+    """
+    refuse_unread(of.named, estate)
     found = match(of.named, estate.volumes)
     if found is None or not found.is_moved:
         return

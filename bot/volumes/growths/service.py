@@ -14,7 +14,8 @@ from bot.errors import ConflictError, NotAllowedError, NotFoundError
 from bot.people.access import Caller
 from bot.reconcile.due import wake
 from bot.slack.messages import show_card
-from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import DEADLINE_SECONDS, Deadline
 from bot.volumes.growths.controller import finish
 from bot.volumes.growths.plan import (
     GrowthPlan,

@@ -10,6 +10,7 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import VOLUMES
 from bot.config import Anf, Settings
 from bot.volumes.matching import named_by
+from bot.volumes.resources import names_pool
 from bot.volumes.tables import SeenPool
 
 # Pools are read every ten minutes; figures older than an hour are unknown.
@@ -84,8 +85,9 @@ def fresh_pools(session: Session, now: datetime) -> dict[str, SeenPool]:
 def _pools(anf: Anf, cluster: Cluster, seen: dict[str, SeenPool]) -> Iterator[tuple[str, SeenPool]]:
     """Storage classes with their pools: from the configuration, else from existing volumes."""
     for storage_class, names in anf.classes.items():
-        wanted = {each.lower() for each in names}
-        yield from ((storage_class, pool) for pool in seen.values() if pool.name.lower() in wanted)
+        for pool in seen.values():
+            if any(names_pool(each, pool.name, pool.id) for each in names):
+                yield storage_class, pool
     pairs = {
         (volume.spec.storage_class_name, named.id.lower().partition("/volumes/")[0])
         for volume in cluster.view.all(VOLUMES)

@@ -1,13 +1,13 @@
 """Cards of volumes and capacity pools. Pure: no I/O."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bot.config import Anf
 from bot.slack.card import Card, Table
 from bot.slack.markup import Markup, code, join, plain
 from bot.volumes.levels import RATES, estimated_throughput, monthly_price, pool_price
 from bot.volumes.pools.reads import Row, Shown, TeamVolumes
-from bot.volumes.resources import AnfVolume, Estate, Pool
+from bot.volumes.resources import AnfVolume, Estate, Pool, Unread, subscription_of
 from bot.volumes.wording import UNKNOWN, capacity, money, throughput, used, volumes
 
 _VOLUMES = ("PVC", "Pool", "Level", "Size", "Throughput", "Used")
@@ -20,13 +20,13 @@ _MEANWHILE = (
 )
 
 
-def volumes_card(team: str, found: TeamVolumes, *, is_wide: bool) -> Card:
+def volumes_card(team: str, found: TeamVolumes, anf: Anf, *, is_wide: bool) -> Card:
     """The volumes of a team; `is_wide` adds the clusters, if it has several."""
-    rows = tuple(_volume_row(each, is_wide=is_wide) for each in found.rows[:_MOST])
+    rows = tuple(_volume_row(each, anf, is_wide=is_wide) for each in found.rows[:_MOST])
     return Card(
         f"Volumes of {team} on Azure NetApp Files",
-        lines=tuple(_remarks(found)),
-        table=Table(_VOLUMES, rows) if rows else None,
+        lines=(*_unread(found.unread), *_remarks(found)),
+        table=Table((*_VOLUMES, *_wide(anf, "Subscription")), rows) if rows else None,
     )
 
 
@@ -35,18 +35,19 @@ def pools_card(estate: Estate, anf: Anf) -> Card:
     rows = tuple(_pool_row(estate, each, anf) for each in estate.pools[:_MOST])
     prices = [pool_price(anf, each) for each in estate.pools]
     known = [each for each in prices if each is not None]
-    lines = []
+    lines = [*_unread(estate.unread)]
     if not rows:
         lines.append(plain("The bot can see no capacity pools."))
     if known:
         rest = "" if len(known) == len(prices) else ", for pools with a known price"
+        rest += ", without those subscriptions" if estate.unread and not rest else ""
         lines.append(plain(f"Total: {money(sum(known))} a month{rest}."))
     if len(estate.pools) > _MOST:
         lines.append(plain(f"And {len(estate.pools) - _MOST} more."))
     return Card(
         "Capacity pools of Azure NetApp Files",
         lines=tuple(lines),
-        table=Table(_POOLS, rows) if rows else None,
+        table=Table((*_POOLS, *_wide(anf, "Subscription")), rows) if rows else None,
         footer=(plain("Azure bills the provisioned size of pools, whatever they hold."),),
     )
 
@@ -62,6 +63,7 @@ def volume_card(shown: Shown, anf: Anf) -> Card:
         *_volume_facts(volume, shown.pool),
         *_pool_facts(shown, anf),
         ("Volume", code(volume.place.name)),
+        *((name, code(volume.place.subscription)) for name in _wide(anf, "Subscription")),
         ("Account", code(f"{volume.place.group}/{volume.place.account}")),
         ("State", plain(volume.state or UNKNOWN)),
         ("PV", code(shown.row.claimed.volume.name)),
@@ -69,10 +71,21 @@ def volume_card(shown: Shown, anf: Anf) -> Card:
     return Card(title, lines=tuple(_moved(shown.row)), facts=facts)
 
 
-def _volume_row(row: Row, *, is_wide: bool) -> tuple[str, ...]:
+def _wide(anf: Anf, *cells: str) -> tuple[str, ...]:
+    """Cells about subscriptions, which people see only where there are several."""
+    return cells if anf.has_several else ()
+
+
+def _unread(found: Iterable[Unread]) -> Iterator[Markup]:
+    for each in found:
+        yield plain(f"{each.sentence} Its pools and volumes are unknown. {each.hint}".rstrip())
+
+
+def _volume_row(row: Row, anf: Anf, *, is_wide: bool) -> tuple[str, ...]:
     name = row.claimed.claim.name + (f" ({row.cluster})" if is_wide else "")
     if row.found is None:
-        return (name, *[UNKNOWN] * (len(_VOLUMES) - 1))
+        where = subscription_of(row.claimed.named.id) or UNKNOWN
+        return (name, *[UNKNOWN] * (len(_VOLUMES) - 1), *_wide(anf, where))
     volume = row.found.volume
     return (
         name,
@@ -81,6 +94,7 @@ def _volume_row(row: Row, *, is_wide: bool) -> tuple[str, ...]:
         capacity(volume.quota_bytes),
         throughput(volume.throughput_mibps),
         used(volume.used_bytes, volume.quota_bytes),
+        *_wide(anf, volume.place.subscription),
     )
 
 
@@ -90,7 +104,7 @@ def _remarks(found: TeamVolumes) -> Iterator[Markup]:
     if len(found.rows) > _MOST:
         yield plain(f"And {len(found.rows) - _MOST} more.")
     for row in found.rows:
-        if row.found is None:
+        if row.found is None and not row.is_unread:
             yield _missing(row)
         yield from _moved(row)
     if found.elsewhere and found.rows:
@@ -182,4 +196,5 @@ def _pool_row(estate: Estate, pool: Pool, anf: Anf) -> tuple[str, ...]:
         capacity(max(free, 0)),
         rest,
         money(pool_price(anf, pool)),
+        *_wide(anf, pool.place.subscription),
     )

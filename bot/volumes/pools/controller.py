@@ -1,6 +1,6 @@
 """Reads pools and volumes from Azure every few minutes, for code that may not call Azure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import datetime
 
 from sqlalchemy import delete
@@ -11,11 +11,12 @@ from bot.cluster.cluster import Cluster
 from bot.config import Settings
 from bot.reconcile.controller import Step, Trouble
 from bot.reconcile.due import wake
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import Deadline
 from bot.volumes.moves import moved_volumes
 from bot.volumes.records import note
 from bot.volumes.repairs.service import live_repair
-from bot.volumes.resources import Estate
+from bot.volumes.resources import Estate, subscription_of
 from bot.volumes.tables import MovedVolume, SeenPool
 
 KIND, ROW = "anf-pools", "all"
@@ -34,7 +35,8 @@ def look_at_pools(settings: Settings, session: Session, now: datetime) -> None:
 class PoolController:
     """Reconciles the rows of pools and moved volumes.
 
-    If Azure cannot be read, figures of pools become outdated by age, and moved volumes stay.
+    If Azure or one subscription cannot be read, figures of its pools become outdated by age, and
+    moved volumes stay.
     """
 
     kind = KIND
@@ -67,7 +69,7 @@ class PoolController:
         def save(session: Session) -> None:
             _record(session, estate, now)
             for name, rows in moved.items():
-                _record_moved(session, name, rows, now)
+                _record_moved(session, name, rows, _unread(estate), now)
             _drop(session, self._clusters)
 
         return Step(None, save)
@@ -78,7 +80,10 @@ class PoolController:
 
 def _record(session: Session, found: Estate, now: datetime) -> None:
     rows = {each.id.lower(): each for each in found.pools}
-    session.exec(delete(SeenPool).where(col(SeenPool.id).not_in(list(rows))))
+    unread = _unread(found)
+    for known in session.exec(select(SeenPool.id)).all():
+        if known not in rows and subscription_of(known) not in unread:
+            session.exec(delete(SeenPool).where(col(SeenPool.id) == known))
     for key, pool in rows.items():
         seen = SeenPool(
             id=key,
@@ -96,14 +101,26 @@ def _record(session: Session, found: Estate, now: datetime) -> None:
         session.merge(seen)
 
 
+def _unread(found: Estate) -> frozenset[str]:
+    return frozenset(each.subscription for each in found.unread)
+
+
 def _record_moved(
-    session: Session, cluster: str, rows: Iterable[MovedVolume], now: datetime
+    session: Session,
+    cluster: str,
+    rows: Iterable[MovedVolume],
+    unread: Container[str],
+    now: datetime,
 ) -> None:
-    """Stores the moved volumes of this read; rows from later reads stay."""
+    """Stores the moved volumes of this read; rows from later reads stay.
+
+    So do those in subscriptions that could not be read.
+    """
     there = {each.volume_name: each for each in rows}
     known = select(MovedVolume).where(col(MovedVolume.cluster) == cluster)
     for each in session.exec(known):
-        if each.volume_name not in there and each.seen_at <= now:
+        is_read = subscription_of(each.current_id) not in unread
+        if each.volume_name not in there and is_read and each.seen_at <= now:
             session.delete(each)
     for row in there.values():
         # Trident does not know a record that is written but that it has not read yet.

@@ -13,11 +13,20 @@ from bot.cluster.types.claims import PersistentVolumeClaim
 from bot.config import Anf, Team
 from bot.errors import ClusterError, ConflictError, NotFoundError, StorageError
 from bot.slack.grammar.reading import closest
-from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
-from bot.volumes.matching import Claimed, MatchedVolume, claimed, is_known, is_of, match
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import DEADLINE_SECONDS, Deadline
+from bot.volumes.matching import (
+    Claimed,
+    MatchedVolume,
+    claimed,
+    is_known,
+    is_of,
+    match,
+    refuse_unread,
+)
 from bot.volumes.moves import Record, Records
 from bot.volumes.pools.capacity import fresh_pools
-from bot.volumes.resources import Estate, Pool, volume_place
+from bot.volumes.resources import Estate, Pool, Unread, subscription_of, volume_place
 from bot.volumes.tables import SeenPool
 
 
@@ -25,21 +34,27 @@ from bot.volumes.tables import SeenPool
 class Row:
     """A PVC of a team and its volume; `found` is None if the bot cannot see it in Azure.
 
-    If the volume was moved, `record` is Trident's record of it.
+    If the volume was moved, `record` is Trident's record of it. `is_unread` if it is in a
+    subscription that could not be read.
     """
 
     cluster: str
     claimed: Claimed
     found: MatchedVolume | None
     record: Record | None = None
+    is_unread: bool = False
 
 
 @dataclass(frozen=True)
 class TeamVolumes:
-    """The volumes of a team; `elsewhere` are PVCs that are on no volume in Azure."""
+    """The volumes of a team; `elsewhere` are PVCs that are on no volume in Azure.
+
+    `unread` are the subscriptions that could not be read, in which there may be more.
+    """
 
     rows: tuple[Row, ...]
     elsewhere: tuple[str, ...]
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,13 +97,15 @@ class VolumeReads:
             found, rest = self._claimed(name, team)
             mine += [(name, each) for each in found]
             others += [each.name for each in rest]
-        known = self._files.estate(self._deadline()).volumes if mine else ()
+        estate = self._files.estate(self._deadline()) if mine else Estate((), ())
         for name, each in mine:
-            if is_known(each.named, known):
-                rows.append(self._row(name, each, match(each.named, known)))
+            if subscription_of(each.named.id) in {one.subscription for one in estate.unread}:
+                rows.append(Row(name, each, None, is_unread=True))
+            elif is_known(each.named, estate.volumes):
+                rows.append(self._row(name, each, match(each.named, estate.volumes)))
             else:
                 others.append(each.claim.name)
-        return TeamVolumes(tuple(rows), tuple(sorted(others)))
+        return TeamVolumes(tuple(rows), tuple(sorted(others)), estate.unread)
 
     def pools(self) -> Estate:
         """All pools, with their volumes."""
@@ -164,28 +181,40 @@ class VolumeReads:
         return claimed(cluster, team.namespace)
 
     def _locate(self, of: Claimed, deadline: Deadline) -> MatchedVolume | None:
-        place = volume_place(of.named.id, self._files.configured.subscription)
-        if place is not None:
+        place, anf = volume_place(of.named.id), self._files.configured
+        if place is not None and anf.reads(place.subscription, f"{place.group}/{place.account}"):
             volume = self._files.volume(place)
             if volume is not None and is_of(of.named, volume):
                 return MatchedVolume(volume)
         elif of.named.id:
-            raise StorageError(
-                f"The volume of PVC {of.claim.name} is in another subscription.",
-                "The bot reads only one: anf.subscription in quartermaster.yaml.",
-            )
+            raise _unread(of)
         deadline.check()
-        known = self._files.estate(deadline).volumes
+        estate = self._files.estate(deadline)
+        known = estate.volumes
+        found = match(of.named, known)
+        if found is None:
+            refuse_unread(of.named, estate)
         if not is_known(of.named, known):
             raise ConflictError(
                 f"PVC {of.claim.name} is on {of.named.address}:/{of.named.path}, where the bot can"
                 " see no volumes in Azure.",
                 "`/anf volumes` lists the PVCs on Azure NetApp Files.",
             )
-        return match(of.named, known)
+        return found
 
     def _deadline(self) -> Deadline:
         return Deadline(DEADLINE_SECONDS, self._monotonic)
+
+
+def _unread(of: Claimed) -> StorageError:
+    place = volume_place(of.named.id)
+    if place is None:
+        return StorageError(f"PVC {of.claim.name} names no volume of Azure: {of.named.id}.")
+    where = f"account {place.group}/{place.account} of subscription {place.subscription}"
+    return StorageError(
+        f"The volume of PVC {of.claim.name} is in {where}, which the bot does not read.",
+        "A platform admin can add it to anf.other_subscriptions in quartermaster.yaml.",
+    )
 
 
 def _there(names: list[str]) -> str:

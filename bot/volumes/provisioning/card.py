@@ -10,7 +10,7 @@ from bot.config import Settings
 from bot.people.people import name_of
 from bot.slack.card import Button, Card, Reply, Tone
 from bot.slack.markup import Markup, channel, code, join, person, plain, sentence, when
-from bot.volumes.provisioning.plan import PoolOrder, PoolPlan, written
+from bot.volumes.provisioning.plan import NamedAccount, PoolOrder, PoolPlan, written
 from bot.volumes.provisioning.tables import POOL_REQUEST, PoolPhase, PoolRequest, PoolVerb
 from bot.volumes.wording import UNKNOWN, capacity, money, throughput
 
@@ -41,6 +41,7 @@ def question(plan: PoolPlan) -> Reply:
         lines.append(plain(_OTHERS))
     lines.append(plain("An approver other than you has to approve it."))
     facts = (
+        *((("Subscription", code(order.subscription)),) if plan.is_wide else ()),
         ("Account", code(order.account)),
         ("Level", plain(order.level)),
         ("QoS", plain(_qos(order.qos, order.mibps))),
@@ -53,14 +54,21 @@ def question(plan: PoolPlan) -> Reply:
     return Reply(card=card, is_question=True)
 
 
-def ask_button(account: str, pool: str) -> Button:
+def ask_button(at: NamedAccount, pool: str) -> Button:
     """The button that asks whether to delete a pool."""
-    order = PoolOrder(verb=PoolVerb.DELETE, account=account, pool=pool)
+    order = PoolOrder(
+        verb=PoolVerb.DELETE, subscription=at.subscription, account=at.account, pool=pool
+    )
     return Button(ASK, f"Delete {pool} ...", written(order))
 
 
-def pool_card(row: PoolRequest, asker: str, deciding: RequestView, shown_in: str) -> Card:
-    """The card of a request; in the channel where it was made it can be withdrawn."""
+def pool_card(
+    row: PoolRequest, asker: str, deciding: RequestView, shown_in: str, *, is_wide: bool
+) -> Card:
+    """The card of a request; in the channel where it was made it can be withdrawn.
+
+    `is_wide` names the subscription, if there are several.
+    """
     state, tone = _STATES[PoolPhase(row.phase)]
     is_hindered = row.is_live and bool(row.trouble or row.obstacle)
     can_withdraw = row.phase == PoolPhase.ASKED and row.channel == shown_in
@@ -70,7 +78,7 @@ def pool_card(row: PoolRequest, asker: str, deciding: RequestView, shown_in: str
         state=state,
         tone=Tone.WARNING if is_hindered else tone,
         lines=tuple(_lines(row, deciding)),
-        facts=tuple(_facts(row, asker)),
+        facts=tuple(_facts(row, asker, is_wide=is_wide)),
         buttons=(*deciding.buttons, *own),
     )
 
@@ -90,7 +98,9 @@ def _lines(row: PoolRequest, deciding: RequestView) -> Iterator[Markup]:
         yield sentence(f"{row.trouble} Retrying.")
 
 
-def _facts(row: PoolRequest, asker: str) -> Iterator[tuple[str, Markup]]:
+def _facts(row: PoolRequest, asker: str, *, is_wide: bool) -> Iterator[tuple[str, Markup]]:
+    if is_wide:
+        yield "Subscription", code(row.subscription)
     yield "Account", code(f"{row.resource_group}/{row.account}")
     yield "Level", plain(row.level)
     yield "QoS", plain(_qos(row.qos, row.mibps))
@@ -129,5 +139,7 @@ class PoolRequestRenderer:
             return None
         asker = name_of(session, row.workspace_id, row.person)
         asked = RequestSubject(POOL_REQUEST, row.id, row.channel)
-        found = deciding(session, self._approvals, self._settings(), asked, channel)
-        return pool_card(row, asker, found, channel)
+        settings = self._settings()
+        found = deciding(session, self._approvals, settings, asked, channel)
+        is_wide = settings.anf is not None and settings.anf.has_several
+        return pool_card(row, asker, found, channel, is_wide=is_wide)

@@ -126,7 +126,7 @@ class PoolRequestController(Reconciler[PoolRequest, PoolObserved, Decision]):
         if row.mibps is not None:
             has["customThroughputMibps"] = row.mibps
         tags = {INSTALLATION_TAG: self._installation, REQUEST_TAG: row.id}
-        location = self._files.location(row.resource_group, row.account)
+        location = self._files.location(row.place)
         return {"location": location, "tags": tags, "properties": has}
 
     def _progress(self, row: PoolRequest) -> Progress | None:
@@ -145,8 +145,9 @@ class PoolRequestController(Reconciler[PoolRequest, PoolObserved, Decision]):
         anf = self._context.settings().anf
         if anf is None:
             return "Azure NetApp Files is no longer configured."
-        is_other = anf.subscription != row.subscription
-        return "anf.subscription is another one now." if is_other else ""
+        if row.subscription not in anf.subscriptions:
+            return f"Subscription {row.subscription} is no longer configured."
+        return ""
 
     def _barred(self, row: PoolRequest) -> str:
         """Why it may no longer be carried out: by the settings and rights of today."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,7 +11,7 @@ from bot.database.columns import WholeNumber
 from bot.errors import ConflictError, NotFoundError, UsageError
 from bot.volumes.levels import monthly_price
 from bot.volumes.provisioning.tables import PoolRequest, PoolVerb
-from bot.volumes.resources import AnfVolume, Pool, PoolPlace
+from bot.volumes.resources import AnfVolume, Pool, PoolPlace, names_pool
 from bot.volumes.wording import capacity, volumes
 
 TIB = 1024**4
@@ -24,6 +25,7 @@ class PoolOrder(msgspec.Struct, frozen=True, kw_only=True):
     """A requested pool, or one to delete. It is the value of a button, so its keys are short."""
 
     verb: PoolVerb = msgspec.field(name="v")
+    subscription: str = msgspec.field(name="b")
     account: str = msgspec.field(name="a", default="")
     pool: str = msgspec.field(name="p")
     level: str = msgspec.field(name="l", default="")
@@ -35,9 +37,9 @@ class PoolOrder(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> PoolPlace:
-        """The resource group, account and name."""
+        """Where the pool is."""
         group, _, account = self.account.partition("/")
-        return PoolPlace(group, account, self.pool)
+        return PoolPlace(self.subscription, group, account, self.pool)
 
 
 # msgspec inspects a class on first use; a thread that uses it meanwhile would crash.
@@ -60,10 +62,14 @@ def read(value: str) -> PoolOrder:
 
 @dataclass(frozen=True)
 class PoolPlan:
-    """An order with what it costs a month, None if unknown."""
+    """An order with what it costs a month, None if unknown.
+
+    `is_wide` if people have to be told its subscription.
+    """
 
     order: PoolOrder
     cost: float | None
+    is_wide: bool = False
 
 
 def allowed(anf: Anf) -> PoolCreation:
@@ -74,7 +80,7 @@ def allowed(anf: Anf) -> PoolCreation:
             "A platform admin can add `anf.pool_creation: {}` to quartermaster.yaml; see"
             " docs/anf.md.",
         )
-    if not anf.accounts:
+    if not any(anf.subscriptions.values()):
         raise ConflictError(
             "Capacity pools are created and deleted only in accounts that anf.accounts names.",
             "A platform admin can add them there, each as RESOURCE-GROUP/ACCOUNT.",
@@ -82,21 +88,57 @@ def allowed(anf: Anf) -> PoolCreation:
     return anf.pool_creation
 
 
-def account_of(anf: Anf, named: str | None) -> str:
-    """The account that was named, or the only one; UsageError if it is none of anf.accounts."""
-    if named is None and len(anf.accounts) == 1:
-        return anf.accounts[0]
-    known = next((each for each in anf.accounts if each.lower() == (named or "").lower()), None)
-    if known is None:
-        said = "There are several accounts." if named is None else f"{named} is not configured."
-        raise UsageError(said, f"Add `--account` with one of: {', '.join(anf.accounts)}.")
-    return known
+class NamedAccount(NamedTuple):
+    """An account that the settings name, as RESOURCE-GROUP/ACCOUNT, and its subscription."""
+
+    subscription: str
+    account: str
+
+
+def account_of(anf: Anf, named: str | None) -> NamedAccount:
+    """The account that was named, or the only one; UsageError if the settings do not name it.
+
+    An account can be named without its subscription if no other one has an account of that name.
+    """
+    known = [
+        NamedAccount(subscription, each)
+        for subscription, accounts in anf.subscriptions.items()
+        for each in accounts
+    ]
+    wanted = (named or "").lower()
+    fitting = [e for e in known if wanted in {"", e.account.lower(), "/".join(e).lower()}]
+    if len(fitting) == 1:
+        return fitting[0]
+    choices = ", ".join(shown_account(anf, *each) for each in fitting or known)
+    said = f"{named} is not configured."
+    if fitting:
+        said = f"Several subscriptions have {named}." if named else "There are several accounts."
+    raise UsageError(said, f"Add `--account` with one of: {choices}.")
+
+
+def find_account(anf: Anf, place: PoolPlace) -> NamedAccount | None:
+    """The account of a pool, if the settings name it."""
+    try:
+        return account_of(anf, "/".join(place[:3]))
+    except UsageError:
+        return None
+
+
+def shown_account(anf: Anf, subscription: str, account: str) -> str:
+    """An account as people see it: with its subscription only where there are several."""
+    return f"{subscription}/{account}" if anf.has_several else account
 
 
 def refuse_forbidden(anf: Anf, asked: PoolOrder | PoolRequest) -> None:
     """Raises UserError for what the settings forbid, or Azure would refuse of any pool."""
     settings, place = allowed(anf), asked.place
-    account_of(anf, f"{place.group}/{place.account}")
+    if place.subscription not in anf.subscriptions:
+        raise ConflictError(
+            f"Subscription {place.subscription} is not configured.",
+            "A platform admin can add it to anf.other_subscriptions, with its accounts.",
+        )
+    if find_account(anf, place) is None:
+        account_of(anf, shown_account(anf, place.subscription, f"{place.group}/{place.account}"))
     if asked.verb == PoolVerb.CREATE:
         _refuse_shape(settings, asked)
     elif not asked.is_own:
@@ -133,12 +175,13 @@ def _refuse_shape(settings: PoolCreation, asked: PoolOrder | PoolRequest) -> Non
 def plan_creation(anf: Anf, asked: PoolOrder, found: Pool | None) -> PoolPlan:
     """What creating it does; ConflictError if a pool of that name exists."""
     if found is not None:
+        account = shown_account(anf, asked.subscription, asked.account)
         raise ConflictError(
-            f"Account {asked.account} already has a pool {found.name}:"
+            f"Account {account} already has a pool {found.name}:"
             f" {found.level}, {capacity(found.size_bytes)}. {NOTHING}",
             "Choose another name. `/anf pools` shows what exists.",
         )
-    return PoolPlan(asked, monthly_price(anf, asked.level, asked.size_bytes))
+    return PoolPlan(asked, monthly_price(anf, asked.level, asked.size_bytes), anf.has_several)
 
 
 def plan_deletion(
@@ -146,8 +189,9 @@ def plan_deletion(
 ) -> PoolPlan:
     """What deleting it does; UserError if it does not exist, is needed, or may not be deleted."""
     if found is None:
+        account = shown_account(anf, asked.subscription, asked.account)
         raise NotFoundError(
-            f"Account {asked.account} has no pool {asked.pool}.",
+            f"Account {account} has no pool {asked.pool}.",
             "`/anf pools` shows what exists.",
         )
     is_own = found.made_by == installation
@@ -160,7 +204,7 @@ def plan_deletion(
         asked, level=found.level, qos=found.qos, size_bytes=found.size_bytes, uuid=found.uuid,
         is_own=is_own,
     )  # fmt: skip
-    return PoolPlan(order, monthly_price(anf, found.level, found.size_bytes))
+    return PoolPlan(order, monthly_price(anf, found.level, found.size_bytes), anf.has_several)
 
 
 def hindrance(anf: Anf, found: Pool, inside: Sequence[AnfVolume]) -> str:
@@ -172,7 +216,7 @@ def hindrance(anf: Anf, found: Pool, inside: Sequence[AnfVolume]) -> str:
     classes = [
         name
         for name, pools in anf.classes.items()
-        if found.name.lower() in {each.lower() for each in pools}
+        if any(names_pool(each, found.name, found.id) for each in pools)
     ]
     if classes:
         return f"anf.classes names pool {found.name} for class {' and '.join(classes)}."

@@ -17,6 +17,7 @@ from bot.volumes.changes.tables import VolumeChange
 from bot.volumes.levels import monthly_price
 from bot.volumes.provisioning.plan import (
     NOTHING,
+    NamedAccount,
     PoolOrder,
     PoolPlan,
     account_of,
@@ -57,7 +58,7 @@ class PoolService:
         self._approvals = approvals
         self._installation = installation
 
-    def account(self, named: str | None) -> str:
+    def account(self, named: str | None) -> NamedAccount:
         """The account that was named, or the only one; UserError if pools cannot be changed."""
         anf = self._files.configured
         allowed(anf)
@@ -138,7 +139,7 @@ class PoolService:
             verb=asked.verb,
             person=caller.person,
             channel=caller.channel,
-            subscription=self._files.configured.subscription,
+            subscription=place.subscription,
             resource_group=place.group,
             account=place.account,
             pool=place.pool,
@@ -164,7 +165,6 @@ def changing(session: Session, place: PoolPlace) -> str:
     """The change of a volume that needs a pool, as a sentence; empty if there is none."""
     live = session.exec(select(VolumeChange).where(col(VolumeChange.ended_at).is_(None)))
     for each in live:
-        names = {each.source_pool.lower(), each.target_pool.lower(), each.wanted_pool.lower()}
-        if place.pool.lower() in names:
+        if each.uses(place):
             return f"A change of PVC {each.claim_name} uses pool {place.pool}."
     return ""

@@ -97,8 +97,8 @@ class PoolRequest(SQLModel, table=True):
 
     @property
     def place(self) -> PoolPlace:
-        """The resource group, account and name of the pool."""
-        return PoolPlace(self.resource_group, self.account, self.pool)
+        """The place of the pool."""
+        return PoolPlace(self.subscription, self.resource_group, self.account, self.pool)
 
     @property
     def subject(self) -> Subject:
@@ -108,6 +108,6 @@ class PoolRequest(SQLModel, table=True):
     @property
     def digest(self) -> str:
         """A digest of what approvers are shown."""
-        shown = [self.verb, self.subscription, *self.place, self.level, self.qos, self.uuid]
+        shown = [self.verb, *self.place, self.level, self.qos, self.uuid]
         figures = [self.size_bytes, self.mibps, self.cost, self.is_own]
         return hashlib.sha256(json.dumps([*shown, *figures]).encode()).hexdigest()

@@ -93,8 +93,8 @@ class RepairController(VolumeController[Repair]):
     def _astray(self, cluster: Cluster, row: Repair) -> str:
         """What has changed since the approval, as a sentence; empty if nothing has."""
         anf = self._context.settings().anf
-        place = volume_place(row.new_id, anf.subscription) if anf is not None else None
-        if anf is None or place is None:
+        place = volume_place(row.new_id)
+        if anf is None or place is None or place.subscription not in anf.subscriptions:
             return "Azure NetApp Files is no longer configured for that subscription."
         named = f"metadata.name={row.volume_name}"
         pv = next(iter(cluster.list(VOLUMES, fields=named)), None)

@@ -6,8 +6,9 @@ from bot.cluster.cluster import Cluster
 from bot.cluster.resources import DEPLOYMENTS
 from bot.config import Anf
 from bot.errors import ClusterError, ConflictError, UsageError
-from bot.volumes.anf import DEADLINE_SECONDS, Deadline, NetAppFiles
-from bot.volumes.matching import Claimed, match
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import DEADLINE_SECONDS, Deadline
+from bot.volumes.matching import Claimed, match, refuse_unread
 from bot.volumes.moves import Record, Records
 
 
@@ -49,7 +50,9 @@ def plan_repair(files: NetAppFiles, cluster: Cluster, team: str, of: Claimed) ->
             f"Trident did not create the volume of PVC {name}, and keeps no record of it.",
             "Such volumes need no repair.",
         )
-    found = match(of.named, files.estate(Deadline(DEADLINE_SECONDS)).volumes)
+    estate = files.estate(Deadline(DEADLINE_SECONDS))
+    refuse_unread(of.named, estate)
+    found = match(of.named, estate.volumes)
     if found is None:
         raise ConflictError(
             f"The bot cannot see the volume of PVC {name} in Azure.",

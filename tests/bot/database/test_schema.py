@@ -40,6 +40,15 @@ def execute(url: str, statement: str) -> None:
     read.dispose()
 
 
+def value(url: str, query: str) -> object:
+    write, read = engines(url)
+    with write.connect() as connection:
+        found = connection.execute(text(query)).scalar_one()
+    write.dispose()
+    read.dispose()
+    return found
+
+
 def downgrade(url: str, revision: str) -> None:
     """Takes back every migration after that one."""
     config = Config()
@@ -131,6 +140,23 @@ def test_earlier_releases_have_each_content_once(database_url: str) -> None:
     found = database.read(lambda session: dict(session.exec(versions).all()))
     database.close()
     assert found == {"other": "ready", "same": "failed", "v1": "ready"}
+
+
+def test_pools_are_known_by_their_subscription(database_url: str) -> None:
+    schema.upgrade(database_url)
+    execute(
+        database_url,
+        "INSERT INTO anf_pool_requests (id, workspace_id, verb, person, channel, subscription,"
+        " resource_group, account, pool, place_key, level, qos, size_bytes, uuid, is_own, asked_at,"
+        " phase, since, operation, trouble, obstacle, reason, unblock) VALUES ('r', 'T0QM',"
+        " 'create', 'U0CAROL', 'C0TEAMA', '0123', 'Group', 'ml', 'fast', '0123/group/ml/fast',"
+        " 'Premium', 'Auto', 1, '', true, '2026-11-22', 'asked', '2026-11-22', '', '', '', '', '')",
+    )
+    key = "SELECT place_key FROM anf_pool_requests"
+    downgrade(database_url, "b03f6d9c71e8")
+    assert value(database_url, key) == "group/ml/fast"
+    schema.upgrade(database_url)
+    assert value(database_url, key) == "0123/group/ml/fast"
 
 
 def test_an_empty_database_is_refused_with_the_command(database_url: str) -> None:

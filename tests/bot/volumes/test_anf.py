@@ -7,15 +7,16 @@ from contextlib import closing
 import pytest
 
 from bot.errors import ConflictError, StorageError
-from bot.volumes.anf import Deadline, NetAppFiles
+from bot.volumes.anf import NetAppFiles
+from bot.volumes.deadline import Deadline
 from bot.volumes.resources import AnfVolume, Pool, PoolPlace, VolumePlace
-from playground.arm.estate import ACCOUNT, GIB, GROUP, TIB
+from playground.arm.estate import ACCOUNT, GIB, GROUP, SUBSCRIPTION, TIB
 from playground.ledger import Fault
 from tests.arm import Arm
 from tests.bot.volumes.settings import settings_for
 
-PREMIUM = PoolPlace(GROUP, ACCOUNT, "premium")
-GONE = VolumePlace(GROUP, ACCOUNT, "premium", "gone")
+PREMIUM = PoolPlace(SUBSCRIPTION, GROUP, ACCOUNT, "premium")
+GONE = VolumePlace(SUBSCRIPTION, GROUP, ACCOUNT, "premium", "gone")
 
 
 def forever() -> Deadline:
@@ -73,7 +74,7 @@ def test_long_lists_are_read_to_their_end(arm: Arm, files: NetAppFiles) -> None:
     arm.app.routes.page_size = 2
     for number in range(5):
         arm.estate.add_volume(arm.standard, f"pvc-{number}", 100 * GIB)
-    assert len(files.volumes(PoolPlace(GROUP, ACCOUNT, "standard"))) == 5
+    assert len(files.volumes(PoolPlace(SUBSCRIPTION, GROUP, ACCOUNT, "standard"))) == 5
 
 
 def test_only_named_accounts_are_read(arm: Arm, identity: None) -> None:  # noqa: ARG001 - has to be there
@@ -81,7 +82,7 @@ def test_only_named_accounts_are_read(arm: Arm, identity: None) -> None:  # noqa
     arm.estate.add_pool(other, "elsewhere", "Ultra", 1)
     settings = settings_for(arm, accounts=[f"{GROUP}/other"])
     with closing(NetAppFiles(lambda: settings)) as files:
-        assert [each.name for each in files.pools(forever())] == ["elsewhere"]
+        assert [each.name for each in files.pools(SUBSCRIPTION, forever())] == ["elsewhere"]
 
 
 def test_volume_that_is_gone_is_none(arm: Arm, files: NetAppFiles) -> None:
@@ -109,7 +110,7 @@ def test_read_is_given_up_after_two_tries(arm: Arm, files: NetAppFiles) -> None:
 
 def test_server_error_is_asked_about_once_more(arm: Arm, files: NetAppFiles) -> None:
     arm.app.unavailable = 1
-    assert len(list(files.pools(forever()))) == 4
+    assert len(list(files.pools(SUBSCRIPTION, forever()))) == 4
     arm.app.unavailable = 2
     error = refusal(files)
     assert error.message == (
@@ -173,8 +174,8 @@ def test_reading_ends_at_its_deadline(arm: Arm, files: NetAppFiles) -> None:
 def test_new_settings_count_at_once(arm: Arm, identity: None) -> None:  # noqa: ARG001 - has to be there
     known = [settings_for(arm)]
     with closing(NetAppFiles(lambda: known[0])) as files:
-        assert len(list(files.pools(forever()))) == 4
+        assert len(list(files.pools(SUBSCRIPTION, forever()))) == 4
         known[0] = known[0].model_copy(update={"anf": None})
         with pytest.raises(ConflictError) as caught:
-            list(files.pools(forever()))
+            list(files.pools(SUBSCRIPTION, forever()))
     assert caught.value.message == "Azure NetApp Files is not configured."

@@ -9,7 +9,8 @@ from azure.mgmt.netapp import models
 from bot.config import Anf
 from bot.volumes.arm import open_client
 
-open_client(Anf(subscription="01234567-89ab-cdef-0123-456789abcdef")).close()
+anf = Anf(subscription="01234567-89ab-cdef-0123-456789abcdef")
+open_client(anf, anf.subscription).close()
 kinds = [each for each in vars(models).values() if hasattr(each, "_calculated")]
 print(len(kinds) > 100, [k for k in kinds if f"{k.__module__}.{k.__name__}" not in k._calculated])
 """

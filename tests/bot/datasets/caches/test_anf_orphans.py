@@ -13,10 +13,11 @@ from bot.cluster.cluster import Cluster
 from bot.database.database import Database
 from bot.datasets.caches.tables import Orphan
 from bot.datasets.leftovers.anf import AnfOrphans
+from bot.datasets.leftovers.sources import ask
 from bot.errors import OutsideError, StorageError
 from bot.volumes.anf import NetAppFiles
-from playground.arm.estate import GIB, SUBSCRIPTION, Volume
-from playground.arm.trident import Wanted, provision, storage_class
+from playground.arm.estate import FURTHER, GIB, SUBSCRIPTION, Pool, Volume
+from playground.arm.trident import Wanted, export, provision, storage_class
 from tests.arm import Arm
 from tests.bot.cluster.conftest import PATIENT
 from tests.bot.datasets.caches.rows import add_cache, add_dataset, add_version
@@ -61,7 +62,7 @@ class Left:
         assert volume.name.removeprefix("trident-") not in left
 
     def found(self) -> list[Orphan]:
-        return list(self.source.find(self.cluster, START))
+        return list(self.source.find(self.cluster, START).found)
 
     def names(self) -> list[str]:
         return [each.name for each in self.found()]
@@ -205,3 +206,50 @@ def test_nothing_is_removed_on_a_click(left: Left) -> None:
     ]
     left.arm.later(timedelta(hours=1))
     assert left.names() == [lost.name]
+
+
+def test_leftovers_of_two_subscriptions_are_told(left: Left) -> None:
+    lab = widened(left)
+    lost = provision(left.world, left.arm.estate, lab, Wanted("team-a", "lost", 100))
+    left.world.settle()
+    left.forget("lost", lost)
+    (orphan,) = left.found()
+    assert orphan.command == (
+        f"az netappfiles volume delete --subscription {FURTHER} --resource-group ml-platform"
+        f" --account-name ml --pool-name premium --name {lost.name}"
+    )
+
+
+def test_unread_subscription_hides_no_leftover(left: Left) -> None:
+    lab = widened(left)
+    lost = left.made("lost")
+    left.forget("lost", lost)
+    left.arm.app.routes.permissions_in(lab.account.subscription).actions = []
+    search = left.source.find(left.cluster, START)
+    assert [each.name for each in search.found] == [lost.name]
+    assert search.unread.startswith(f"Subscription {FURTHER} could not be read. Listing the")
+    asked = ask([left.source], left.cluster, START)
+    assert ([each.name for each in asked.found], asked.failed) == (
+        [lost.name],
+        {"ANF volume": f"Some leftovers of kind ANF volume may be unknown. {search.unread}"},
+    )
+
+
+def test_address_in_doubt_is_no_leftover(left: Left) -> None:
+    lab = widened(left)
+    ours = left.arm.estate.add_volume(left.arm.premium, "shared", 100 * GIB)
+    export(left.world, ours, "shared", Wanted("team-a", "shared", 100, "Retain"))
+    left.world.settle()
+    left.world.delete("persistentvolumeclaims", "shared", "team-a")
+    left.world.settle()
+    assert left.names() == ["shared"]
+    left.arm.app.routes.permissions_in(lab.account.subscription).actions = []
+    assert left.names() == []
+
+
+def widened(left: Left) -> Pool:
+    """The bot is told of a second subscription, in which is this pool."""
+    account = left.arm.estate.add_account(subscription=FURTHER)
+    others = {FURTHER: ["ml-platform/ml"]}
+    left.policy = settings_for(left.arm, other_subscriptions=others)
+    return left.arm.estate.add_pool(account, "premium", "Premium", 2)

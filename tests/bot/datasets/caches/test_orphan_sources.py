@@ -1,6 +1,5 @@
 """What clouds keep that belongs to nothing in a cluster: told beside what is left over in it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,6 +9,7 @@ from bot.cluster.cluster import Cluster
 from bot.database.database import Database
 from bot.datasets.caches.tables import Orphan
 from bot.datasets.leftovers.controller import OrphanController
+from bot.datasets.leftovers.sources import Search
 from bot.errors import StorageError
 from bot.reconcile.loop import Loop
 from tests.bot.datasets.caches.test_orphans import Leftovers
@@ -18,18 +18,22 @@ from tests.bot.ground import START, Outside
 
 @dataclass
 class Cloud:
-    """A cloud with volumes of given sizes by their names; `fails` while it cannot be asked."""
+    """A cloud with volumes of given sizes by their names; `fails` while it cannot be asked.
+
+    `unread` is why a part of it cannot be read.
+    """
 
     sizes: dict[str, int] = field(default_factory=dict)
     users: list[str] = field(default_factory=list)
     command: str = ""
     fails: bool = False
+    unread: str = ""
     kind: str = "Cloud volume"
 
-    def find(self, cluster: Cluster, now: datetime) -> Sequence[Orphan]:
+    def find(self, cluster: Cluster, now: datetime) -> Search:
         if self.fails:
             raise StorageError("The cloud does not answer.", "Is it there?")
-        return [
+        found = [
             Orphan(
                 workspace_id="",
                 cluster=cluster.name,
@@ -47,6 +51,7 @@ class Cloud:
             )
             for name, size in self.sizes.items()
         ]
+        return Search(found, self.unread)
 
     def remove(self, _cluster: Cluster, orphan: Orphan) -> list[str]:
         if not self.users:
@@ -122,6 +127,20 @@ def test_a_silent_cloud_forgets_nothing_known(left: Clouded) -> None:
     )
     left.cloud.fails, left.cloud.sizes = False, {}
     assert left.search() == []
+
+
+def test_a_cloud_read_in_part_forgets_nothing(left: Clouded) -> None:
+    left.search()
+    left.cloud.unread = "Subscription 1 could not be read."
+    left.cloud.sizes = {"vol-2": 2**40}
+    left.outside.clock.moment += timedelta(days=1)
+    assert sorted(each.name for each in left.search()) == ["vol-1", "vol-2"]
+    (_, said, _) = left.reports()[-1]
+    assert said.splitlines()[-1] == (
+        "Some leftovers of kind Cloud volume may be unknown. Subscription 1 could not be read."
+    )
+    left.cloud.unread = ""
+    assert [each.name for each in left.search()] == ["vol-2"]
 
 
 def test_its_source_removes_or_refuses(left: Clouded) -> None:

@@ -90,7 +90,13 @@ def test_volume_of_another_subscription_is_told_so(
     where, claimed = reads.find(team_of(arm), "data", None)
     with pytest.raises(StorageError) as caught:
         reads.show(where, claimed)
-    assert caught.value.message == "The volume of PVC data is in another subscription."
+    assert caught.value.message == (
+        "The volume of PVC data is in account g/a of subscription"
+        " 11111111-1111-1111-1111-111111111111, which the bot does not read."
+    )
+    assert caught.value.hint == (
+        "A platform admin can add it to anf.other_subscriptions in quartermaster.yaml."
+    )
     assert arm.asked() == []
 
 

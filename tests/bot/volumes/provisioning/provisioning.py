@@ -18,7 +18,7 @@ from bot.volumes.provisioning.controller import PoolRequestController
 from bot.volumes.provisioning.plan import TIB, PoolOrder
 from bot.volumes.provisioning.service import PoolService
 from bot.volumes.provisioning.tables import POOL_REQUEST, PoolPhase, PoolRequest, PoolVerb
-from playground.arm.estate import Pool
+from playground.arm.estate import SUBSCRIPTION, Pool
 from tests.bot.volumes.changes.rig import APPROVE, BOB, CAROL, Rig, settings_of
 
 INSTALLATION = "0123456789abcdef"
@@ -120,9 +120,11 @@ class Provisioning(Rig):
 def create(name: str = "premium-2", tebibytes: int = 4, **more: Any) -> PoolOrder:
     """An order of a pool of level Premium."""
     fields: dict[str, Any] = {"level": "Premium", "size_bytes": tebibytes * TIB, **more}
-    return PoolOrder(verb=PoolVerb.CREATE, account=ACCOUNT, pool=name, **fields)
+    return PoolOrder(
+        verb=PoolVerb.CREATE, subscription=SUBSCRIPTION, account=ACCOUNT, pool=name, **fields
+    )
 
 
 def delete(name: str) -> PoolOrder:
     """An order to delete a pool."""
-    return PoolOrder(verb=PoolVerb.DELETE, account=ACCOUNT, pool=name)
+    return PoolOrder(verb=PoolVerb.DELETE, subscription=SUBSCRIPTION, account=ACCOUNT, pool=name)

@@ -17,7 +17,7 @@ from bot.errors import (
 from bot.volumes.operations import Operations
 from bot.volumes.provisioning.plan import TIB
 from bot.volumes.provisioning.tables import PoolPhase
-from playground.arm.estate import GIB
+from playground.arm.estate import GIB, SUBSCRIPTION
 from playground.ledger import Fault
 from tests.bot.volumes.changes.rig import BOB, CAROL, level
 from tests.bot.volumes.provisioning.provisioning import (
@@ -379,7 +379,7 @@ def test_another_subscription_is_never_asked(pools: Provisioning) -> None:
     pools.pass_time(minutes=2)
     phase, reason = pools.ended(row_id)
     assert phase == PoolPhase.FAILED
-    assert reason.startswith("anf.subscription is another one now.")
+    assert reason == f"Subscription {SUBSCRIPTION} is not configured."
     assert pools.named("premium-2") is not None
 
 
