@@ -1,8 +1,10 @@
 """A bot that can ask Azure, where the volumes of two teams are."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +33,11 @@ class AnfClient:
 
     def learns(self, person: str, channel: str, words: str) -> str:
         """What follows."""
-        incoming = self.client.incoming(person, channel, command="anf", words=words)
+        return self.follows(person, channel, "anf", words)
+
+    def follows(self, person: str, channel: str, command: str, words: str) -> str:
+        """What follows, of any command."""
+        incoming = self.client.incoming(person, channel, command=command, words=words)
         reply = self.client.application.dispatcher.answer(incoming)
         assert reply is not None
         assert reply.later is not None, as_text(reply)
@@ -53,8 +59,9 @@ class AnfClient:
         return [re.sub(r" {2,}", " | ", line.strip()) for line in told.splitlines()]
 
 
-def settings(arm: Arm) -> str:
-    at = f"{{subscription: {SUBSCRIPTION}, endpoint: '{arm.url}', price_per_gib_month: {PRICES}}}"
+def settings(arm: Arm, more: str = "") -> str:
+    told = f"endpoint: '{arm.url}', price_per_gib_month: {PRICES}{more}"
+    at = f"{{subscription: {SUBSCRIPTION}, {told}}}"
     return f"playground: true\nanf: {at}\n"
 
 
@@ -62,6 +69,15 @@ def settings(arm: Arm) -> str:
 def opened_client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> Iterator[AnfClient]:
     """One for all of these tests, which only look: opening it takes longer than any of them."""
     folder = tmp_path_factory.mktemp("anf")
+    with serving(folder, runner, arrange) as client:
+        yield client
+
+
+@contextmanager
+def serving(
+    folder: Path, runner: Runner, arranged: Callable[[Cluster, Arm], None], more: str = ""
+) -> Iterator[AnfClient]:
+    """A bot with these settings, after the cluster and Azure were arranged."""
     with (
         Served(runner).serving() as world,
         served(Arm()) as arm,
@@ -69,8 +85,8 @@ def opened_client(tmp_path_factory: pytest.TempPathFactory, runner: Runner) -> I
     ):
         for key, value in arm.identity.items():
             patch.setenv(key, value)
-        arrange(world.cluster, arm)
-        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm)) as client:
+        arranged(world.cluster, arm)
+        with opened(folder, f"sqlite:///{folder}/test.db", world, settings(arm, more)) as client:
             yield AnfClient(client, arm, world.cluster)
 
 

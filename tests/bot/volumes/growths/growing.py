@@ -50,11 +50,11 @@ class Growing(Workshop):
         self.do(lambda session: self.growing.check(session, asked, mine))
         return as_text(question(asked, self.growing.plan(asked, mine)[0]))
 
-    def grow(self, size: str = "2Ti", person: str = ERIN) -> str:
+    def grow(self, size: str = "2Ti", person: str = ERIN, claim: str = CLAIM) -> str:
         """Somebody has it done; the id of the row."""
         self.look()
-        _, mine = self.reads.find(self.policy.teams["team-a"], CLAIM, None)
-        who, asked = self.caller(person), self.asked(size)
+        _, mine = self.reads.find(self.policy.teams["team-a"], claim, None)
+        who, asked = self.caller(person), self.asked(size, claim)
         now = self.clock.now()
         return self.do(lambda s: self.growing.begin(s, who, asked, mine, now).id)
 
