@@ -171,8 +171,9 @@ def _kai_queue(queue: Object) -> Json:
 
 def _pools(estate: Estate) -> Iterator[Json]:
     for pool in estate.pools:
+        where = f" ({pool.account.subscription})" if len(estate.subscriptions) > 1 else ""
         yield {
-            "name": pool.name,
+            "name": f"{pool.name}{where}",
             "level": pool.level,
             "gib": pool.size // GIB,
             "throughput": pool.throughput,

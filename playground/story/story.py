@@ -127,6 +127,14 @@ class Story(StoryContext):
             self.fail("this scenario has no Azure: Setup(azure=...)")
         return self.world.azure.estate
 
+    def azure_allows(self, subscription: str, actions: list[str]) -> list[str]:
+        """Gives the bot's identity these rights in a subscription; what it had before."""
+        if self.world.azure is None:
+            self.fail("this scenario has no Azure: Setup(azure=...)")
+        allowed = self.world.azure.app.routes.permissions_in(subscription)
+        was, allowed.actions = allowed.actions, actions
+        return was
+
     @property
     def metrics(self) -> Prometheus:
         """What the GPUs of the story's cluster do, and who looks."""

@@ -20,6 +20,7 @@ EXCEPTED = {
     "anf-levels": "its PVCs stand for volumes of the playground's own Azure",
     "anf-pools": "as anf-levels",
     "anf-repair": "as anf-levels; test_repairs tells Trident's record on this control plane",
+    "anf-subscriptions": "as anf-levels",
     "anf-volumes": "its PVCs stand for volumes of the playground's own Azure",
     "daily": "no GPU is measured here, and a week passes in its minutes; test_samples and"
     " test_digests tell it with a real Prometheus",
