@@ -165,7 +165,9 @@ def _anf_claims(ctx: Context) -> Iterator[Option]:
 
 def _pools(ctx: Context) -> Iterator[Option]:
     if ctx.caller.may(Right.ANF_POOLS):
-        for each in sorted(fresh_pools(ctx.session, ctx.now).values(), key=lambda pool: pool.name):
+        # Accounts may have pools of one name; each name is one choice.
+        named = {each.name: each for each in fresh_pools(ctx.session, ctx.now).values()}
+        for _, each in sorted(named.items()):
             free = capacity(max(each.size_bytes - each.taken_bytes, 0))
             said = (each.name, each.level, f"{free} free")
             yield Option(each.name, " · ".join(filter(None, said)))

@@ -1,6 +1,6 @@
 """States: what stands in the database, and what people are then shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from bot.clock import Clock
 from bot.quotas.tables import Override, subject_of
-from bot.slack.messages import CARD, Message, Subject
+from bot.slack.messages import CARD, Message, Renderer, Subject
 from bot.slack.sending.rendering import render
 from tests.handlers.command_client import ALICE, TEAM_A, CommandClient
 
@@ -56,8 +56,21 @@ class State:
     kind: str = ""
 
 
-def card(name: str, row: Any, *others: SQLModel, channel: str = TEAM_A) -> State:
-    """The card of a row in a channel, as it is posted; `others` are what else there is."""
+def _usual_renderers(client: CommandClient) -> Mapping[str, Renderer]:
+    return client.application.renderers()
+
+
+def card(
+    name: str,
+    row: Any,
+    *others: SQLModel,
+    channel: str = TEAM_A,
+    renderers: Callable[[CommandClient], Mapping[str, Renderer]] = _usual_renderers,
+) -> State:
+    """The card of a row in a channel, as it is posted; `others` are what else there is.
+
+    `renderers` are those of a bot with other settings.
+    """
     subject: Subject = subject_of(row) if isinstance(row, Override) else row.subject
     message = Message(
         id="message",
@@ -71,7 +84,8 @@ def card(name: str, row: Any, *others: SQLModel, channel: str = TEAM_A) -> State
 
     def show(client: CommandClient) -> Shown:
         bot = client.application
-        found = bot.database.read(lambda session: render(session, bot.renderers(), "message"))
+        by = renderers(client)
+        found = bot.database.read(lambda session: render(session, by, "message"))
         assert found.draft is not None
         return Shown("message", {"text": found.draft.text, "blocks": list(found.draft.blocks)})
 

@@ -1,13 +1,19 @@
 """States of the cards of changes, growths and repairs of volumes on Azure NetApp Files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.approvals.tables import Approval, ApprovalPhase, Verdict
+from bot.slack.messages import Renderer
 from bot.volumes.changes.tables import ChangeKind, ChangePhase, Direction, VolumeChange
 from bot.volumes.growths.tables import Growth, GrowthPhase
+from bot.volumes.parts import VolumesArea
+from bot.volumes.provisioning.tables import POOL_REQUEST
 from bot.volumes.repairs.tables import Repair, RepairPhase
-from tests.handlers.command_client import ALICE, APPROVALS, CAROL
+from playground.arm.estate import FURTHER
+from tests.handlers.command_client import ALICE, APPROVALS, CAROL, CommandClient
+from tests.states.pools import request
 from tests.states.quotas import approval, vote
 from tests.states.state import DAY, HOUR, MINUTE, NOW, SILENT, State, card, usual
 
@@ -62,6 +68,33 @@ def states() -> Iterator[State]:
     yield from _changed()
     yield from _growths()
     yield from _repairs()
+    yield from _in_two_subscriptions()
+
+
+def _in_two_subscriptions() -> Iterator[State]:
+    """The same with a second subscription, which people then see."""
+    pending = change(phase=ChangePhase.ASKED)
+    yield card(
+        "anf-change-pending-of-two-subscriptions", pending, asked("volume_change"),
+        channel=APPROVALS, renderers=with_two,
+    )  # fmt: skip
+    wanted = request(subscription=FURTHER)
+    yield card(
+        "anf-pool-pending-of-two-subscriptions", wanted,
+        approval(POOL_REQUEST, "anf_pool", ApprovalPhase.ASKED), channel=APPROVALS,
+        renderers=with_two,
+    )  # fmt: skip
+
+
+def with_two(client: CommandClient) -> Mapping[str, Renderer]:
+    """The renderers of a bot that has two subscriptions."""
+    area = client.application.services.volumes
+    told = area.on.settings()
+    assert told.anf is not None
+    wide = told.anf.model_copy(update={"other_subscriptions": {FURTHER: ("ml-lab/anf-ml",)}})
+    settings = told.model_copy(update={"anf": wide})
+    renderers = VolumesArea(replace(area.on, settings=lambda: settings)).renderers()
+    return {each.kind: each for each in renderers}
 
 
 def _changes() -> Iterator[State]:
