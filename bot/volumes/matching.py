@@ -8,7 +8,7 @@ from bot.cluster.ownership import foreign_claim, shows_cache
 from bot.cluster.resources import PVCS, VOLUMES
 from bot.cluster.types.claims import TRIDENT, PersistentVolume, PersistentVolumeClaim
 from bot.errors import NotAllowedError, StorageError
-from bot.volumes.resources import AnfVolume, Estate, same_id, subscription_of
+from bot.volumes.resources import AnfVolume, Estate, Unread, same_id, subscription_of
 
 _NFS_DRIVER = "nfs.csi.k8s.io"
 _ARM = "/subscriptions/"
@@ -103,13 +103,18 @@ def match(named: Named, volumes: Iterable[AnfVolume]) -> MatchedVolume | None:
     return MatchedVolume(alike[0], is_moved=True) if len(alike) == 1 else None
 
 
-def refuse_unread(named: Named, estate: Estate) -> None:
-    """Raises StorageError if the volume may be in a subscription that could not be read.
+def may_be_in(named: Named, unread: Unread) -> bool:
+    """Whether the volume may be in a subscription that could not be read.
 
     An address and a path name a volume only among all subscriptions.
     """
+    return not named.id or subscription_of(named.id) == unread.subscription
+
+
+def refuse_unread(named: Named, estate: Estate) -> None:
+    """Raises StorageError if the volume may be in a subscription that could not be read."""
     for each in estate.unread:
-        if not named.id or subscription_of(named.id) == each.subscription:
+        if may_be_in(named, each):
             raise StorageError(each.sentence, each.hint)
 
 

@@ -12,7 +12,7 @@ from playground.arm.trident import Wanted, provision, storage_class
 from playground.cluster.cluster import Cluster
 from tests.arm import Arm
 from tests.handlers.anf_client import AnfClient, serving
-from tests.handlers.command_client import ALICE, APPROVALS, CAROL, TEAM_A
+from tests.handlers.command_client import ALICE, APPROVALS, BOB, CAROL, TEAM_A, TEAM_B
 from tests.playground.cluster.served import Runner
 
 _MORE = (
@@ -34,6 +34,7 @@ def arrange(cluster: Cluster, arm: Arm) -> None:
     lab = arm.estate.add_pool(account, "premium", "Premium", 1)
     provision(cluster, arm.estate, arm.premium, Wanted("team-a", "lane-data", 1024))
     provision(cluster, arm.estate, lab, Wanted("team-a", "lab-data", 512))
+    provision(cluster, arm.estate, arm.standard, Wanted("team-b", "notes", 512))
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,13 @@ def test_pvcs_keep_the_levels_of_the_others(client: AnfClient) -> None:
     told = client.follows(ALICE, TEAM_A, "pvc", "list")
     assert f"Some levels of Azure NetApp Files are unknown: {_REFUSAL}" in told
     assert "296.96" in told
+
+
+def test_pvcs_of_read_subscriptions_miss_no_level(client: AnfClient) -> None:
+    refuse(client)
+    told = client.follows(BOB, TEAM_B, "pvc", "list")
+    assert "Total: 76.80 a month, for PVCs with a known price." in told
+    assert "could not be read" not in told
 
 
 def test_new_pool_needs_its_subscription(client: AnfClient) -> None:

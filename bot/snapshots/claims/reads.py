@@ -1,7 +1,7 @@
 """The PVCs of a team as the watches show them, with their service levels read from Azure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +34,9 @@ from bot.snapshots.claims.users import users_in
 from bot.snapshots.schedules.controller import foreign_schedules
 from bot.snapshots.tables import Restore, SnapshotSchedule
 from bot.volumes.levels import monthly_price
-from bot.volumes.matching import named_by
+from bot.volumes.matching import may_be_in, named_by
 from bot.volumes.pools.reads import TeamVolumes, VolumeReads
+from bot.volumes.resources import Unread
 
 _READ: Sequence[Resource[Any]] = (PVCS, VOLUMES, PODS, HOLDERS)
 
@@ -151,7 +152,8 @@ class ClaimReads:
         rows = tuple(
             replace(each, level=levels.get((each.cluster, each.claim.name))) for each in found.rows
         )
-        return replace(found, rows=rows, azure=" ".join(each.sentence for each in there.unread))
+        unread = (each.sentence for each in there.unread if _hides_levels(each, rows))
+        return replace(found, rows=rows, azure=" ".join(unread))
 
     def with_level(self, found: ClaimDetails, team: Team) -> ClaimDetails:
         """The same PVC with its service level and cost, from Azure; `azure` says why not."""
@@ -211,6 +213,13 @@ class ClaimReads:
         datasets, storage_class = self._settings().datasets, claim.spec.storage_class_name or ""
         kind = datasets.at(cluster).classes.get(storage_class) if datasets else None
         return kind.monthly_price(claim.size_bytes) if kind else None
+
+
+def _hides_levels(unread: Unread, rows: Iterable[ClaimSummary]) -> bool:
+    """Whether a volume without a known level may be in a subscription that could not be read."""
+    volumes = (each.volume for each in rows if each.level is None)
+    named = (named_by(each) for each in volumes if each is not None)
+    return any(each is not None and may_be_in(each, unread) for each in named)
 
 
 def _taken_at(snapshot: VolumeSnapshot) -> tuple[bool, str]:
