@@ -9,10 +9,11 @@ from sqlmodel import Session
 from bot.leftovers.removals.tables import RemovalRequest
 from bot.training.requests.tables import RunRequest
 from bot.volumes.provisioning.tables import PoolRequest
+from playground.arm.estate import SUBSCRIPTION
 
 _COST = {"template": "burst", "cluster": "lab", "queue": "team-a", "hourly": "36", "limit": "20",
          "currency": "USD"}  # fmt: skip
-_POOL = {"a": "ml-platform/ml"}
+_POOL = {"b": SUBSCRIPTION, "a": "ml-platform/ml"}
 
 
 def waiting_requests(session: Session, row: Callable[..., Any]) -> dict[str, str]:
