@@ -1,6 +1,7 @@
 """The schema's version: brought up to date once, refused when it does not fit."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 from alembic import command
@@ -19,6 +20,9 @@ from bot.database.database import Database
 from bot.database.schema import Installation
 from bot.datasets.tables import Version
 from bot.errors import DatabaseError
+from bot.volumes.provisioning.service import key_of
+from bot.volumes.provisioning.tables import PoolRequest
+from bot.volumes.resources import PoolPlace
 from tests.bot.datasets.caches.rows import add_dataset, add_version
 
 VERSION = version()
@@ -144,19 +148,34 @@ def test_earlier_releases_have_each_content_once(database_url: str) -> None:
 
 def test_pools_are_known_by_their_subscription(database_url: str) -> None:
     schema.upgrade(database_url)
-    execute(
-        database_url,
-        "INSERT INTO anf_pool_requests (id, workspace_id, verb, person, channel, subscription,"
-        " resource_group, account, pool, place_key, level, qos, size_bytes, uuid, is_own, asked_at,"
-        " phase, since, operation, trouble, obstacle, reason, unblock) VALUES ('r', 'T0QM',"
-        " 'create', 'U0CAROL', 'C0TEAMA', '0123', 'Group', 'ml', 'fast', '0123/group/ml/fast',"
-        " 'Premium', 'Auto', 1, '', true, '2026-11-22', 'asked', '2026-11-22', '', '', '', '', '')",
-    )
-    key = "SELECT place_key FROM anf_pool_requests"
+    for each in ("0123", "4567"):
+        request_pool(database_url, subscription=each)
+    key = "SELECT {} (place_key) FROM anf_pool_requests"
     downgrade(database_url, "b03f6d9c71e8")
-    assert value(database_url, key) == "group/ml/fast"
+    # An earlier release has one live request of a name.
+    assert value(database_url, key.format("max")) == "group/ml/fast"
+    assert value(database_url, key.format("min")) == "4567/group/ml/fast"
     schema.upgrade(database_url)
-    assert value(database_url, key) == "0123/group/ml/fast"
+    assert value(database_url, key.format("min")) == "0123/group/ml/fast"
+    assert value(database_url, key.format("max")) == "4567/group/ml/fast"
+
+
+def request_pool(url: str, *, subscription: str) -> None:
+    """A live request for a pool, of the same names in every subscription."""
+    place = PoolPlace(subscription, "Group", "ml", "fast")
+    database, moment = Database(url), datetime(2026, 11, 22, tzinfo=UTC)
+
+    def add(session: Session) -> None:
+        row = PoolRequest(
+            id=subscription, workspace_id="T0QM", verb="create", person="U0CAROL",
+            channel="C0TEAMA", subscription=subscription, resource_group=place.group,
+            account=place.account, pool=place.pool, place_key=key_of(place), level="Premium",
+            qos="Auto", size_bytes=1, asked_at=moment, since=moment,
+        )  # fmt: skip
+        session.add(row)
+
+    database.transaction(add)
+    database.close()
 
 
 def test_an_empty_database_is_refused_with_the_command(database_url: str) -> None:
