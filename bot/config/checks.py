@@ -82,6 +82,7 @@ def misfits(settings: Settings) -> Iterator[Mistake]:
     yield from _misplaced_exports(settings)
     yield from _forgotten_nodes(settings)
     yield from _repeated_subscription(settings)
+    yield from _unread_pools(settings)
     if settings.anf and settings.anf.endpoint.startswith("http:") and not settings.playground:
         words = "Resource Manager without TLS is for the playground only; use https://."
         yield ("anf", "endpoint"), words
@@ -144,6 +145,26 @@ def _repeated_subscription(settings: Settings) -> Iterator[Mistake]:
             " accounts in anf.accounts, like accounts: [ml-platform/anf-ml]."
         )
         yield ("anf", "other_subscriptions", anf.subscription), words
+
+
+def _unread_pools(settings: Settings) -> Iterator[Mistake]:
+    """Mistakes of storage classes whose pools are in accounts that are not configured."""
+    anf = settings.anf
+    if anf is None:
+        return
+    for name, pools in anf.classes.items():
+        for index, (subscription, slash, rest) in enumerate(e.partition("/") for e in pools):
+            account, accounts = rest.rpartition("/")[0], anf.subscriptions.get(subscription)
+            is_read = accounts == () or account.lower() in map(str.lower, accounts or ())
+            if slash and not is_read:
+                is_first = subscription == anf.subscription
+                remedy = "anf.accounts" if is_first else "anf.other_subscriptions"
+                words = (
+                    f"anf.classes.{name} names a pool of account {account} of subscription"
+                    f" {subscription}, which the bot does not read; add the account to {remedy}, or"
+                    " correct the pool."
+                )
+                yield ("anf", "classes", name, index), words
 
 
 def _sessions_apart(settings: Settings) -> Iterator[Mistake]:

@@ -138,7 +138,8 @@ def test_wrong_further_subscriptions_are_told(tmp_path: Path, value: str, messag
 
 def test_pools_of_classes_can_be_told_apart(tmp_path: Path) -> None:
     line = f"  classes: {{fast: [premium-1, {OTHER}/ml-lab/anf-ml/premium-1]}}\n"
-    found = load(tmp_path, GOOD + ANF + line).anf
+    others = f"  other_subscriptions: {{{OTHER}: [ML-lab/anf-ml]}}\n"
+    found = load(tmp_path, GOOD + ANF + others + line).anf
     assert found is not None
     assert found.classes == {"fast": ("premium-1", f"{OTHER}/ml-lab/anf-ml/premium-1")}
     assert refusal(tmp_path, GOOD + ANF + "  classes: {fast: [anf-ml/premium-1]}\n") == (
@@ -146,6 +147,25 @@ def test_pools_of_classes_can_be_told_apart(tmp_path: Path) -> None:
         " of a capacity pool like premium-1, or its subscription, resource group, account and name,"
         " like 01234567-89ab-cdef-0123-456789abcdef/ml-platform/anf-ml/premium-1."
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "subscription", "remedy"),
+    [
+        ("", OTHER, "anf.other_subscriptions"),
+        (f"  other_subscriptions: {{{OTHER}: [ml-lab/x]}}\n", OTHER, "anf.other_subscriptions"),
+        ("  accounts: [ml-lab/x]\n", FIRST, "anf.accounts"),
+    ],
+)
+def test_classes_name_pools_that_are_read(
+    tmp_path: Path, more: str, subscription: str, remedy: str
+) -> None:
+    line = f"  classes: {{fast: [{subscription}/ml-lab/anf-ml/premium-1]}}\n"
+    assert refusal(tmp_path, GOOD + ANF + more + line).partition(": ")[2] == (
+        f"anf.classes.fast names a pool of account ml-lab/anf-ml of subscription {subscription},"
+        f" which the bot does not read; add the account to {remedy}, or correct the pool."
+    )
+    assert load(tmp_path, GOOD + ANF + line.replace(subscription, FIRST)).anf is not None
 
 
 def test_sovereign_clouds_have_their_own_address(tmp_path: Path) -> None:
