@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from itertools import groupby
 
 from bot.commands.context import Context
 from bot.commands.forms import FindOptions
@@ -165,12 +166,13 @@ def _anf_claims(ctx: Context) -> Iterator[Option]:
 
 def _pools(ctx: Context) -> Iterator[Option]:
     if ctx.caller.may(Right.ANF_POOLS):
-        # Accounts may have pools of one name; each name is one choice.
-        named = {each.name: each for each in fresh_pools(ctx.session, ctx.now).values()}
-        for _, each in sorted(named.items()):
-            free = capacity(max(each.size_bytes - each.taken_bytes, 0))
-            said = (each.name, each.level, f"{free} free")
-            yield Option(each.name, " · ".join(filter(None, said)))
+        pools = sorted(fresh_pools(ctx.session, ctx.now).values(), key=lambda pool: pool.name)
+        for name, there in groupby(pools, lambda pool: pool.name):
+            first, *others = there
+            free = capacity(max(first.size_bytes - first.taken_bytes, 0))
+            # Accounts may have pools of one name, which differ; each name is one choice.
+            said = ("in several accounts",) if others else (first.level, f"{free} free")
+            yield Option(name, " · ".join(filter(None, (name, *said))))
 
 
 OPTIONS: Mapping[type, FindOptions] = {

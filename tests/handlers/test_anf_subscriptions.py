@@ -1,13 +1,14 @@
 """/anf where there are two subscriptions, as people read it: also while one of them refuses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from sqlmodel import Session
 
 from bot.volumes.tables import SeenPool
-from playground.arm.estate import FURTHER, SUBSCRIPTION
+from playground.arm.estate import FURTHER, SUBSCRIPTION, Pool
 from playground.arm.trident import Wanted, provision, storage_class
 from playground.cluster.cluster import Cluster
 from tests.arm import Arm
@@ -130,18 +131,36 @@ def test_new_pool_needs_its_subscription(client: AnfClient) -> None:
 
 def test_leftover_pools_name_their_subscriptions(client: AnfClient) -> None:
     lab = client.arm.estate.add_pool(client.arm.estate.accounts[1], "spare", "Premium", 2)
-
-    def read(session: Session) -> None:
-        key = client.arm.estate.pool_id(lab).lower()
-        session.merge(
-            SeenPool(
-                id=key, name=lab.name, size_bytes=lab.size, taken_bytes=0, level=lab.level,
-                seen_at=datetime.now(UTC),
-            )
-        )  # fmt: skip
-
-    client.client.application.database.transaction(read)
+    remember(client, lab)
     told = client.says(CAROL, TEAM_A, "/qm leftovers --platform")
     assert f"spare ({FURTHER})" in told
     assert told.splitlines()[-1].strip() == "[Delete spare ...]"
     client.arm.estate.pools.remove(lab)
+
+
+def test_forms_claim_no_figures_of_either_pool(client: AnfClient) -> None:
+    for each in client.arm.estate.pools:
+        remember(client, each)
+    incoming = client.client.incoming(CAROL, TEAM_A, command="anf", words="level")
+    asked = replace(incoming, kind="options", field_name="pool", value="")
+    reply = client.client.application.dispatcher.answer(asked)
+    assert reply is not None
+    assert [each.shown for each in reply.options if each.value != "spare"] == [
+        "premium · in several accounts",
+        "standard · Standard · 4 TiB free",
+        "tuned · Premium · 2 TiB free",
+        "ultra · Ultra · 1 TiB free",
+    ]
+
+
+def remember(client: AnfClient, pool: Pool) -> None:
+    """The bot has read the pool, without any volumes in it."""
+    row = SeenPool(
+        id=client.arm.estate.pool_id(pool).lower(), name=pool.name, size_bytes=pool.size,
+        taken_bytes=0, level=pool.level, seen_at=datetime.now(UTC),
+    )  # fmt: skip
+
+    def save(session: Session) -> None:
+        session.merge(row)
+
+    client.client.application.database.transaction(save)
