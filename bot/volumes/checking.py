@@ -55,7 +55,9 @@ def _of_subscription(files: NetAppFiles, subscription: str) -> Findings:
         yield Finding(about, "failed", error.message, error.hint)
         return
     if not pools:
-        remedy = "Name the accounts in anf.accounts, or create a capacity pool."
+        is_first = subscription == files.configured.subscription
+        setting = "anf.accounts" if is_first else "anf.other_subscriptions"
+        remedy = f"Name the accounts in {setting}, or create a capacity pool."
         yield Finding(about, "warning", "the bot can see no capacity pools", remedy)
         if files.configured.pool_creation is None:
             return

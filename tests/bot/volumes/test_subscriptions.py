@@ -175,6 +175,20 @@ def test_doctor_tells_of_each_subscription(arm: Arm, both: NetAppFiles) -> None:
     ]
 
 
+def test_doctor_names_the_setting_of_an_empty_subscription(
+    arm: Arm, both: NetAppFiles, lab: Pool
+) -> None:
+    arm.estate.pools.remove(lab)
+    assert [each for each in checks(both) if each.state == "warning"] == [
+        Finding(
+            f"azure netapp files of subscription {FURTHER}",
+            "warning",
+            "the bot can see no capacity pools",
+            "Name the accounts in anf.other_subscriptions, or create a capacity pool.",
+        )
+    ]
+
+
 def test_doctor_goes_on_after_a_refusal(arm: Arm, both: NetAppFiles) -> None:
     arm.app.routes.permissions.actions = []
     assert [each.state for each in checks(both)] == ["failed", "ok", "ok"]
