@@ -84,7 +84,9 @@ class AnfOrphans:
             if each.state == _READY
             for why in _why(each, known)
         ]
-        return Search(found, " ".join(f"{e.sentence} {e.hint}".rstrip() for e in estate.unread))
+        needed = frozenset(map(_uid, estate.volumes)) - {each.uid for each in found}
+        unread = " ".join(f"{each.sentence} {each.hint}".rstrip() for each in estate.unread)
+        return Search(found, needed, unread)
 
     def remove(self, _cluster: Cluster, _orphan: Orphan) -> list[str]:
         """Deletes nothing: only people can see who mounts a volume."""
@@ -172,6 +174,10 @@ def _is_over(volume: PersistentVolume) -> bool:
     return volume.status.phase == _FAILED or (volume.status.phase == _RELEASED and keeps)
 
 
+def _uid(volume: AnfVolume) -> str:
+    return volume.file_system or volume.id.lower()
+
+
 def _orphan(volume: AnfVolume, cluster: str, why: str, anf: Anf, now: datetime) -> Orphan:
     place = volume.place
     return Orphan(
@@ -180,7 +186,7 @@ def _orphan(volume: AnfVolume, cluster: str, why: str, anf: Anf, now: datetime) 
         kind=AnfOrphans.kind,
         namespace=place.pool,
         name=place.name,
-        uid=volume.file_system or volume.id.lower(),
+        uid=_uid(volume),
         storage_class=volume.level,
         size_bytes=volume.quota_bytes,
         monthly_price=monthly_price(anf, volume.level, volume.quota_bytes),

@@ -78,7 +78,7 @@ class OrphanController:
         unused = idle.find(cluster, settings, noted, there, now)
 
         def save(session: Session) -> None:
-            seen = OrphansFound([*found, *asked.found], asked.failed)
+            seen = OrphansFound([*found, *asked.found], asked.failed, asked.needed)
             _record(session, settings.workspace, row_id, seen, refused, now)
             claim_usage.forget(session, row_id, there)
             left = notices.Left(row_id, present(session, row_id), unused, asked.failed)
@@ -202,7 +202,7 @@ def _record(
         if new is not None:
             row.size_bytes, row.monthly_price = new.size_bytes, new.monthly_price
             row.why, row.command = new.why, new.command
-        elif row.kind not in seen.failed:
+        elif row.kind not in seen.failed or uid in seen.needed:
             row.gone_at = now
         row.trouble = refused.get(row.id, "")
         if row.trouble:

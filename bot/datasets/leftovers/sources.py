@@ -14,9 +14,13 @@ from bot.errors import OutsideError
 
 @dataclass(frozen=True)
 class Search:
-    """What a source found; `unread` says what part of it could not be read, as sentences."""
+    """What a source found; `unread` says what part of it could not be read, as sentences.
+
+    `needed` are the uids of what was read and is no leftover.
+    """
 
     found: Sequence[Orphan] = ()
+    needed: frozenset[str] = frozenset()
     unread: str = ""
 
 
@@ -40,10 +44,14 @@ class OrphanSource(Protocol):
 
 @dataclass(frozen=True)
 class OrphansFound:
-    """The results of all sources: what was found, and by kind why a query failed, or part of it."""
+    """The results of all sources: what was found, and by kind why a query failed, or part of it.
+
+    `needed` are the uids of what was read nevertheless and is no leftover.
+    """
 
     found: Sequence[Orphan] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    needed: frozenset[str] = frozenset()
 
 
 def volumes_elsewhere(
@@ -59,6 +67,7 @@ def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Orp
     """Queries all sources; if one fails, the others are still queried."""
     found: list[Orphan] = []
     failed: dict[str, str] = {}
+    needed: frozenset[str] = frozenset()
     for source in sources:
         try:
             search = source.find(cluster, now)
@@ -67,7 +76,8 @@ def ask(sources: Sequence[OrphanSource], cluster: Cluster, now: datetime) -> Orp
             failed[source.kind] = said.rstrip()
             continue
         found += search.found
+        needed |= search.needed
         if search.unread:
             said = f"Some leftovers of kind {source.kind} may be unknown. {search.unread}"
             failed[source.kind] = said
-    return OrphansFound(found, failed)
+    return OrphansFound(found, failed, needed)

@@ -228,7 +228,9 @@ def test_unread_subscription_hides_no_leftover(left: Left) -> None:
     search = left.source.find(left.cluster, START)
     assert [each.name for each in search.found] == [lost.name]
     assert search.unread.startswith(f"Subscription {FURTHER} could not be read. Listing the")
+    assert search.needed == {left.used.file_system}
     asked = ask([left.source], left.cluster, START)
+    assert asked.needed == search.needed
     assert ([each.name for each in asked.found], asked.failed) == (
         [lost.name],
         {"ANF volume": f"Some leftovers of kind ANF volume may be unknown. {search.unread}"},

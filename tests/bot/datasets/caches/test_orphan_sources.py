@@ -20,7 +20,7 @@ from tests.bot.ground import START, Outside
 class Cloud:
     """A cloud with volumes of given sizes by their names; `fails` while it cannot be asked.
 
-    `unread` is why a part of it cannot be read.
+    `unread` is why a part of it cannot be read; `used` are volumes that something uses again.
     """
 
     sizes: dict[str, int] = field(default_factory=dict)
@@ -28,6 +28,7 @@ class Cloud:
     command: str = ""
     fails: bool = False
     unread: str = ""
+    used: frozenset[str] = frozenset()
     kind: str = "Cloud volume"
 
     def find(self, cluster: Cluster, now: datetime) -> Search:
@@ -51,7 +52,7 @@ class Cloud:
             )
             for name, size in self.sizes.items()
         ]
-        return Search(found, self.unread)
+        return Search(found, self.used, self.unread)
 
     def remove(self, _cluster: Cluster, orphan: Orphan) -> list[str]:
         if not self.users:
@@ -141,6 +142,18 @@ def test_a_cloud_read_in_part_forgets_nothing(left: Clouded) -> None:
     )
     left.cloud.unread = ""
     assert [each.name for each in left.search()] == ["vol-2"]
+
+
+def test_used_volumes_are_no_leftovers_meanwhile(left: Clouded) -> None:
+    left.search()
+    left.cloud.unread = "Subscription 1 could not be read."
+    left.cloud.sizes, left.cloud.used = {}, frozenset({"vol-1"})
+    left.outside.clock.moment += timedelta(days=1)
+    assert left.search() == []
+    (_, said, _) = left.reports()[-1]
+    assert said == (
+        "Some leftovers of kind Cloud volume may be unknown. Subscription 1 could not be read."
+    )
 
 
 def test_its_source_removes_or_refuses(left: Clouded) -> None:
