@@ -81,8 +81,8 @@ def finish(session: Session, row: PoolRequest, phase: PoolPhase, now: datetime) 
     row.phase, row.since, row.ended_at = phase, now, now
     row.trouble = row.obstacle = ""
     session.add(row)
-    facts = {"pool": row.pool, "account": row.account, "outcome": str(phase)}
-    facts |= {"reason": row.reason} if row.reason else {}
+    facts = {"pool": row.pool, "account": row.account, "subscription": row.subscription}
+    facts |= {"outcome": str(phase)} | ({"reason": row.reason} if row.reason else {})
     actor = Actor(row.workspace_id)
     audit(session, actor, f"anf.pool_{row.verb}_ended", (POOL_REQUEST, row.id), facts, at=now)
     lines = (join(person(row.person), " ", _ended(row)),

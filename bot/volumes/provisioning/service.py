@@ -98,8 +98,8 @@ class PoolService:
         row = self._row(caller, asked, now)
         session.add(row)
         session.flush()
-        facts = {"pool": row.pool, "account": row.account, "level": row.level}
-        facts |= {"size": str(row.size_bytes), "qos": row.qos}
+        facts = {"pool": row.pool, "account": row.account, "subscription": row.subscription}
+        facts |= {"level": row.level, "size": str(row.size_bytes), "qos": row.qos}
         actor = Actor(row.workspace_id, row.person, row.channel, caller.team)
         record(session, actor, f"anf.pool_{row.verb}", (POOL_REQUEST, row.id), facts, at=now)
         show_card(session, row.subject, row.channel, now, live=True, owner=row.person)
@@ -127,7 +127,7 @@ class PoolService:
         self._approvals.void_for(session, (POOL_REQUEST, row.id), "it was withdrawn", now)
         row.withdrawn_by = caller.person
         actor = Actor(caller.workspace_id, caller.person, caller.channel)
-        facts = {"pool": row.pool}
+        facts = {"pool": row.pool, "account": row.account, "subscription": row.subscription}
         record(session, actor, "anf.pool_withdraw", (POOL_REQUEST, row.id), facts, at=now)
         finish(session, row, PoolPhase.WITHDRAWN, now)
 

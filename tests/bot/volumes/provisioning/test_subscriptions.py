@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+from bot.audit import lines_about
 from bot.errors import ConflictError, UsageError
 from bot.volumes.provisioning.plan import PoolOrder, read
 from bot.volumes.provisioning.tables import PoolPhase
@@ -65,6 +66,17 @@ def test_pools_of_one_name_are_created_in_both(pools: Provisioning, lab: Account
     left = [each for each in pools.arm.estate.pools if each.name == "premium-2"]
     assert [each.account.subscription for each in left] == [SUBSCRIPTION]
     assert list(pools.arm.estate.pools_of(lab)) == []
+
+
+@pytest.mark.usefixtures("lab")
+def test_audit_tells_pools_of_one_name_apart(pools: Provisioning) -> None:
+    row_id = pools.request(there(create()))
+    pools.decides(row_id)
+    pools.pass_time(minutes=5)
+    lines = pools.do(lambda session: lines_about(session, row_id))
+    assert [(e.verb, e.facts["subscription"]) for e in lines if e.verb.startswith("anf.")] == [
+        ("anf.pool_create", FURTHER), ("anf.pool_create_ended", FURTHER),
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("lab")
