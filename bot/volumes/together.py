@@ -18,8 +18,8 @@ _LATE = "Azure has not answered an earlier request yet."
 class Together:
     """Reads each subscription in a thread of its own.
 
-    One that was given up is not asked again before that request has ended: at most one thread waits
-    for each.
+    One that was given up is not asked again before that request has ended, so that no more threads
+    wait for it than reads began at once.
     """
 
     def __init__(self) -> None:
