@@ -70,11 +70,15 @@ class KaiScheduler:
         return made
 
     def _allocate(self, waiting: list[Group], queues: dict[str, Row]) -> dict[Key, Why]:
-        """Places one group after the other, of the Queue that has least of its share."""
+        """Places the first group of each Queue in turn."""
         reasons: dict[Key, Why] = {}
         left = list(waiting)
         while left:
-            group = min(left, key=lambda each: _turn(queues.get(each.queue)))
+            first = {group.queue: group for group in reversed(left)}
+            group = min(
+                (each for each in left if first[each.queue] is each),
+                key=lambda each: _turn(each, queues.get(each.queue)),
+            )
             left.remove(group)
             why = _forbidden(group, queues.get(group.queue)) or self._place(group)
             if why is not None:
@@ -211,8 +215,8 @@ class KaiScheduler:
 _ZERO = Decimal(0)
 
 
-def _turn(row: Row | None) -> tuple[bool, tuple[bool, Decimal]]:
-    return (row is None, row.fill if row else (True, _ZERO))
+def _turn(group: Group, row: Row | None) -> tuple[bool, tuple[bool | Decimal, ...]]:
+    return (row is None, row.turn(group.wanted) if row else ())
 
 
 def _forbidden(group: Group, row: Row | None) -> Why | None:

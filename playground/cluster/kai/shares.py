@@ -8,6 +8,7 @@ from playground.cluster.objects.kinds import Object
 
 _ZERO = Decimal(0)
 _NO_LIMIT = Decimal(-1)
+_WITHOUT_SHARE = Decimal(1000)
 POOL_LABEL = "kai.scheduler/node-pool"
 
 
@@ -29,10 +30,24 @@ class Row:
     requested: Decimal = _ZERO
     share: Decimal = _ZERO
 
-    @property
-    def fill(self) -> tuple[bool, Decimal]:
-        """How much of its share it has; the emptiest is served first."""
-        return (False, self.allocated / self.share) if self.share else (True, self.allocated)
+    def turn(self, more: Decimal) -> tuple[bool, bool, Decimal, Decimal, Decimal]:
+        """When it is served, if its next group needs that many more; the least comes first.
+
+        Queues that have no more than their share, whose next group fits into their quota, that have
+        the smaller part of their share with that group, and without it, and the smaller share.
+        """
+        is_over_quota = self.quota != _NO_LIMIT and self.allocated + more > self.quota
+        return (
+            self.allocated > self.share,
+            is_over_quota,
+            self._part(self.allocated + more),
+            self._part(self.allocated),
+            self.share,
+        )
+
+    def _part(self, gpus: Decimal) -> Decimal:
+        """How many times its share that is; of a Queue without one far more than of any other."""
+        return gpus / self.share if self.share else gpus * _WITHOUT_SHARE
 
     def is_over_limit(self, more: Decimal) -> bool:
         """Whether it may not have that many more; a limit that is not set is the quota."""

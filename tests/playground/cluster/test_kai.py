@@ -8,7 +8,7 @@ import pytest
 from playground.cluster.cluster import Cluster
 from playground.cluster.control.training import Training
 from playground.cluster.kai_story import kai_cluster, queue
-from playground.cluster.story import training_job
+from playground.cluster.story import NODE_RESOURCES, PRODUCT, add_node, training_job
 from playground.ledger import Ledger
 from tests.playground.cluster.served import StandingClock
 
@@ -161,6 +161,20 @@ def test_surplus_is_shared_by_weight(cluster: Cluster) -> None:
     later(cluster, 600)
     # 4 and 8 of their own, and of 4 left one and two by weight, the last one to the heaviest.
     assert [used(cluster, name) for name in ("team-a", "team-b")] == ["5", "11"]
+
+
+def test_the_smaller_part_of_shares_is_first(cluster: Cluster) -> None:
+    for name in ("gpu-1", "gpu-2"):
+        cluster.patch("nodes", name, {"spec": {"unschedulable": True}})
+    submit(cluster, "older", 4)
+    later(cluster, 10)
+    for name in ("newer", "newest"):
+        submit(cluster, name, 4, "team-b")
+    add_node(cluster, "gpu-3", {**NODE_RESOURCES, GPU: "4"}, PRODUCT)
+    later(cluster, 10)
+    # One of two would fill half of the share of team-b, and the only one all of team-a's.
+    assert [used(cluster, name) for name in ("team-a", "team-b")] == ["0", "4"]
+    assert reason(cluster, "newer", "team-b") == ""
 
 
 def test_parts_of_gpus_are_added_up(cluster: Cluster) -> None:
