@@ -68,6 +68,7 @@ class Scale:
     company: Size
     rounds: int
     seconds: float
+    following_seconds: float
     changing: int
     cards: int
 
@@ -76,6 +77,7 @@ FULL = Scale(
     Size(teams=200, people=500, runs=5_000, pods=50_000, queues=2_000),
     rounds=3,
     seconds=6,
+    following_seconds=40,
     changing=40,
     cards=48,
 )
@@ -83,6 +85,7 @@ QUICK = Scale(
     Size(teams=20, people=50, runs=200, pods=2_000, queues=200),
     rounds=1,
     seconds=2,
+    following_seconds=10,
     changing=10,
     cards=6,
 )
@@ -194,8 +197,11 @@ async def _read(world: World, bare: Server, scale: Scale, turn: int, measured: M
 
 
 async def _follow(world: World, runs: Sequence[LiveRun], scale: Scale, measured: Measured) -> None:
-    """The processor time of the bot for a change of a run, beyond what it takes anyway."""
-    seconds = scale.seconds + 2
+    """The processor time of the bot for a change of a run, beyond what it takes anyway.
+
+    It takes that in bursts, as when it compares all Home tabs every 10 s or so.
+    """
+    seconds = scale.following_seconds
     idle = await _cpu_while(world, seconds)
     before = _asked(world)
     keys = [run.pod for run in runs]

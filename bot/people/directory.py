@@ -30,8 +30,9 @@ _GROUP_AGAIN = timedelta(minutes=10)
 _CHANNEL_AGAIN = timedelta(hours=6)
 _CHANNEL_KNOWN = timedelta(days=1)
 # How many are looked up at once, and after how many seconds each further one is. Slack allows 100
-# requests about people in a minute, and 20 about groups.
-_PEOPLE_PACE, _GROUP_PACE, _CHANNEL_PACE = (20, 0.75), (5, 4.0), (10, 1.5)
+# requests about people in a minute, 20 about groups and 50 about channels. Each start looks at all
+# channels, and a bot may be started three times within a minute.
+_PEOPLE_PACE, _GROUP_PACE, _CHANNEL_PACE = (20, 0.75), (5, 4.0), (5, 3.0)
 _CHANNELS = ("C", "G")
 _SHARED = (
     "<#{}> is shared with another company. Its messages are sent here or to their owners; commands"

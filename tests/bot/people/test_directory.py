@@ -1,7 +1,7 @@
 """Who people are follows Slack: guests have no rights, and groups are read again."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -222,9 +222,8 @@ def test_groups_named_no_more_are_forgotten(slack: Served, directory: Directory)
     assert directory.due_in(people.GROUP, "S0ADMINS") is None
 
 
-def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
-    """As many in a minute as Slack answers, and everyone in the end."""
-    now, known = directory.clock.now(), directory.settings
+def with_many(known: Settings) -> Settings:
+    """A company with 200 channels, 500 people and 50 groups."""
     team = known.teams["team-a"]
     many = team.model_copy(
         update={
@@ -237,7 +236,32 @@ def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
             ),
         }
     )
-    settings = known.model_copy(update={"teams": {**known.teams, "team-a": many}})
+    return known.model_copy(update={"teams": {**known.teams, "team-a": many}})
+
+
+def moments_after(directory: Directory, kind: str, started: datetime) -> list[datetime]:
+    """When what is due of a kind is looked up after a start."""
+    settings = with_many(directory.settings)
+    directory.database.transaction(lambda session: look_up_all(session, settings, started))
+    rows = directory.database.read(lambda session: list(session.exec(select(Due))))
+    return sorted(row.due_at for row in rows if row.kind == kind and row.due_at)
+
+
+def test_three_starts_a_minute_keep_slacks_pace(directory: Directory) -> None:
+    """Each start looks at all channels: they may have been shared meanwhile."""
+    first = directory.clock.now()
+    starts = [first + timedelta(seconds=seconds) for seconds in (0, 20, 40)]
+    asked = list[datetime]()
+    for started in starts:
+        asked = [each for each in asked if each < started]
+        asked += moments_after(directory, people.CHANNEL, started)
+    minute = timedelta(minutes=1)
+    assert all(late - early >= minute for early, late in zip(asked, asked[50:], strict=False))
+
+
+def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
+    """As many in a minute as Slack answers, and everyone in the end."""
+    now, settings = directory.clock.now(), with_many(directory.settings)
     directory.database.transaction(lambda session: look_up_all(session, settings, now))
     rows = directory.database.read(lambda session: list(session.exec(select(Due))))
     for kind, most, named in (
