@@ -190,9 +190,9 @@ class Sockets:
         with self._changed:
             line.websocket = websocket
             line.alive_at = time.monotonic()
-            if self._stopping:
-                line.leaving_at = line.alive_at
-                websocket.close()
+            is_late = self._stopping
+        if is_late:
+            _close(line)
 
     def _failed(self, trouble: str) -> None:
         metrics.RECONNECTS.labels("failed").inc()
@@ -301,6 +301,7 @@ def _look_after(line: Line) -> None:
 
 
 def _close(line: Line) -> None:
+    line.is_closing = True
     if line.websocket is not None:
         line.websocket.close()
 

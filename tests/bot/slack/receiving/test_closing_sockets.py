@@ -73,16 +73,33 @@ class Peer:
 
 
 class Bot:
-    """Two connections of a bot that answers each request once the gate is open."""
+    """A bot that opens two connections, and answers each request once the gate is open."""
 
     def __init__(self, listener: socket.socket) -> None:
         self.gate, self.asked = Gate(), list[str]()
+        self.peers: list[Peer] = []
+        self._listener = listener
         url = f"ws://127.0.0.1:{listener.getsockname()[1]}"
         self.sockets = Sockets(ThreadPoolExecutor(4), self._answer, lambda: url)
         self.sockets.start()
-        self.peers = [Peer(listener.accept()[0]) for _ in range(2)]
-        wait_until(lambda: self.sockets.health() is None)
         self._stopping = threading.Thread(target=self.sockets.stop)
+
+    def opens(self, many: int) -> list[Peer]:
+        """Lets so many more connections open, and returns once the bot knows they are."""
+        for _ in range(many):
+            self.accepts()
+        wait_until(lambda: self._opened() == len(self.peers))
+        return self.peers
+
+    def accepts(self) -> Peer:
+        """Lets one more connection open."""
+        self.peers.append(Peer(self._listener.accept()[0]))
+        return self.peers[-1]
+
+    def has_heard_nothing_for(self, seconds: float) -> None:
+        """Makes it look as if Slack had been silent for so long."""
+        for line in self.sockets._lines:
+            line.alive_at -= seconds
 
     def stops(self) -> None:
         """Begins to stop."""
@@ -92,6 +109,9 @@ class Bot:
         """Returns once it has."""
         self._stopping.join(PATIENCE_SECONDS)
         assert not self._stopping.is_alive()
+
+    def _opened(self) -> int:
+        return sum(line.websocket is not None for line in self.sockets._lines)
 
     def _answer(self, make: MakeRequest) -> BoltResponse:
         self.asked.append(make().body["text"])
@@ -119,7 +139,7 @@ def crosses(peer: Peer) -> None:
 def test_requests_that_cross_the_close_are_not_done(bot: Bot) -> None:
     bot.gate.opened.set()
     with ThreadPoolExecutor(2) as crossing:
-        crossed = [crossing.submit(crosses, peer) for peer in bot.peers]
+        crossed = [crossing.submit(crosses, peer) for peer in bot.opens(2)]
         bot.stops()
         for each in crossed:
             each.result()
@@ -127,9 +147,34 @@ def test_requests_that_cross_the_close_are_not_done(bot: Bot) -> None:
     assert bot.asked == []
 
 
+def test_requests_on_late_connections_are_not_done(bot: Bot) -> None:
+    """A connection that opens only when the bot stops is closed at once."""
+    bot.gate.opened.set()
+    (first,) = bot.opens(1)
+    bot.stops()
+    assert first.hears() == "close"
+    crosses(bot.accepts())
+    first.closes()
+    bot.has_stopped()
+    assert bot.asked == []
+
+
+def test_requests_on_silent_connections_are_not_done(bot: Bot) -> None:
+    """A connection that has said nothing for long is closed, and then says something."""
+    bot.gate.opened.set()
+    with ThreadPoolExecutor(2) as crossing:
+        crossed = [crossing.submit(crosses, peer) for peer in bot.opens(2)]
+        bot.has_heard_nothing_for(60)
+        for each in crossed:
+            each.result()
+    bot.stops()
+    bot.has_stopped()
+    assert bot.asked == []
+
+
 def test_requests_are_acknowledged_before_the_close(bot: Bot) -> None:
     with ThreadPoolExecutor(2) as listening:
-        heard = {peer: listening.submit(peer.hears) for peer in bot.peers}
+        heard = {peer: listening.submit(peer.hears) for peer in bot.opens(2)}
         bot.stops()
         done, _ = wait(heard.values(), PATIENCE_SECONDS, FIRST_COMPLETED)
         first, second = sorted(bot.peers, key=lambda peer: heard[peer] not in done)
