@@ -59,6 +59,14 @@ def snapshots(plane: ControlPlane) -> set[str]:
     return _kept(plane, "snapshots")
 
 
+def folder(plane: ControlPlane, namespace: str, claim: str) -> Path:
+    """Where the driver keeps the files of a PVC."""
+    name = (plane.api.get("persistentvolumeclaims", claim, namespace) or {})["spec"]["volumeName"]
+    volume = plane.api.get("persistentvolumes", name) or {}
+    handle = str(volume["spec"]["csi"]["volumeHandle"])
+    return _data(plane) / "volumes" / handle / "files"
+
+
 def _driver(plane: ControlPlane, built: Nodes, socket: str) -> list[str]:
     program = str(built.storage / PROGRAM)
     return [program, f"-name={DRIVER}", f"-data={_data(plane)}", f"-socket={socket}"]

@@ -43,7 +43,7 @@ def test_a_run_goes_on_from_its_snapshot(own: ControlPlane, tmp_path: Path) -> N
             story.allowed_writes |= WRITES | _MADE
             alice = story.person("Alice")
             options = f"{PLAIN} --pvc {CLASS}:1Gi:/mnt --snapshot /mnt"
-            fit = await submits(story, alice, "#team-a", "fit", f"{options} -- {_python(_STEP)}")
+            fit = await submits(story, alice, "#team-a", "fit", f"{options} -- {python(_STEP)}")
             await _ends_with(story, alice, fit, "fit", "found 0")
             digest = await _is_kept(story, fit, "fit")
             (claim,) = story.objects(_CLAIMS, "team-a")
@@ -60,10 +60,10 @@ def test_a_run_goes_on_from_its_snapshot(own: ControlPlane, tmp_path: Path) -> N
             await story.ends()
 
     asyncio.run(play())
-    _remove_all(own, others)
+    remove_all(own, others)
 
 
-def _remove_all(own: ControlPlane, others: set[str]) -> None:
+def remove_all(own: ControlPlane, others: set[str]) -> None:
     """Nothing more is left in the driver's folder once the objects are gone."""
     for kind in ("pods", _TAKEN, _CLAIMS):
         for each in own.api.list(kind, "team-a"):
@@ -72,7 +72,8 @@ def _remove_all(own: ControlPlane, others: set[str]) -> None:
     wait_for(lambda: storage.volumes(own) <= others, "the end of all volumes")
 
 
-def _python(program: str) -> str:
+def python(program: str) -> str:
+    """The command of a run that is one line of Python."""
     return f'python3 -c "{program}"'
 
 
@@ -91,7 +92,7 @@ async def _is_kept(story: PlaneStory, card: Card, name: str) -> str:
 
 
 async def _is_written_to(story: PlaneStory, alice: Person, claim: str) -> None:
-    more = f"{PLAIN} --pvc {claim}:/mnt -- {_python(_STEP)}"
+    more = f"{PLAIN} --pvc {claim}:/mnt -- {python(_STEP)}"
     card = await submits(story, alice, "#team-a", "more", more)
     await _ends_with(story, alice, card, "more", "found 1")
 
@@ -108,6 +109,6 @@ async def _is_restored(story: PlaneStory, alice: Person, own: ControlPlane, dige
     await card.shows("Ready")
     await alice.is_mentioned("#team-a", "before", thread=card)
     look = f"--kind sync --nodes 2 --processes 1 --gpus 3 {TORCH} --pvc before:/mnt:ro"
-    both = await submits(story, alice, "#team-a", "look", f"{look} -- {_python(_LOOK)}")
+    both = await submits(story, alice, "#team-a", "look", f"{look} -- {python(_LOOK)}")
     await _ends_with(story, alice, both, "look", f"found 1 digest {digest}")
     await both.shows("Nodes: node-1, node-2")

@@ -51,11 +51,11 @@ _KEPT = (
     " ACLs. Left out: sockets, pipes and devices."
 )
 _COUNTS = {
-    "folders": "folders",
-    "links": "symbolic links",
-    "hardlinks": "hard links",
-    "sparse": "files with holes",
-    "attributes": "extended attributes",
+    "folders": ("folder", "folders"),
+    "links": ("symbolic link", "symbolic links"),
+    "hardlinks": ("hard link", "hard links"),
+    "sparse": ("file with holes", "files with holes"),
+    "attributes": ("extended attribute", "extended attributes"),
 }
 _LOST = {
     "special": "Left out: {} sockets, pipes or devices.",
@@ -210,7 +210,8 @@ def _speed(row: Copy) -> Iterator[tuple[str, Markup]]:
 
 def _result(row: Copy) -> Iterator[tuple[str, Markup]]:
     yield "Files", plain(f"{row.files_done:,}, {size(row.bytes_done)} ({row.bytes_done:,} bytes)")
-    counts = [f"{row.counts[key]:,} {said}" for key, said in _COUNTS.items() if row.counts.get(key)]
+    kept = [(row.counts.get(key, 0), said) for key, said in _COUNTS.items()]
+    counts = [f"{count:,} {said[count > 1]}" for count, said in kept if count]
     if counts:
         yield "Kept", plain(", ".join(counts))
     yield "Read back", plain(f"{row.copied_files:,} files, by SHA-256, in the last attempt")
