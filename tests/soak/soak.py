@@ -38,7 +38,7 @@ _RUN_HOURS, _MOST_WAITS = 7, 100
 _UNUSED_SECONDS, _MONTH_SECONDS = 30 * 3600.0, 32 * 24 * 3600.0
 _SWEEP_SECONDS, _SWEEPS = 2400.0, 15  # an hour would be a pause
 _CLEANING_SECONDS, _MOST_CLEANINGS = 301.0, 40
-_LONGEST_WITHOUT_DEATHS, _ROUNDS_OF_ALL = 8, 16
+_SPAN = 8
 _GPU_DAILY = "C0DAILY"
 
 
@@ -84,7 +84,7 @@ class Soak:
     async def round(self, number: int) -> None:
         """People work while things fail; then nothing fails, and everything has to be true."""
         chance = Random(f"{self.seed} {number}")  # noqa: S311  # repeatable
-        sorts = self.faults.draw(chance, FAULTS, deadly=_is_deadly(number))
+        sorts = self.faults.draw(chance, FAULTS, deadly=is_deadly(number))
         async with asyncio.TaskGroup() as together:
             for place, sort in enumerate(sorts):
                 own = Random(f"{self.seed} {number} {place}")  # noqa: S311  # as above
@@ -179,9 +179,12 @@ class Soak:
             await self.world.jump(timedelta(seconds=random.choice((7.3, 61.9, 307.1, 1847.7))))
 
 
-def _is_deadly(number: int) -> bool:
-    """Half of all longer spans have no kills, so that one process lives long enough to grow."""
-    return number % _ROUNDS_OF_ALL < _LONGEST_WITHOUT_DEATHS
+def is_deadly(number: int) -> bool:
+    """Whether the bot is killed in a round: in 8 rounds, not in the next 8, in 16, not in 32 ...
+
+    So one process lives ever longer, until what grows without end has outgrown its caches.
+    """
+    return (number // _SPAN).bit_length() % 2 == 0
 
 
 @contextlib.asynccontextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,7 +19,7 @@ from playground.world import Options
 from tests.handlers.command_client import ALICE, TEAM_A
 from tests.soak.figures import Figures, Sample
 from tests.soak.people import ENDLESS, Act
-from tests.soak.soak import SETUP, Soak, soaking
+from tests.soak.soak import SETUP, Soak, is_deadly, soaking
 from tests.soak.store import Store
 
 SUBMIT = f"/train submit lane --image {ENDLESS} --gpus 1 -- python train.py"
@@ -142,6 +143,11 @@ async def judged(options: Options) -> None:
 def test_what_is_wrong_in_soak_is_seen(options: Options, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/quartermaster.db"
     asyncio.run(judged(replace(options, setup=SETUP, template=None, database_url=url)))
+
+
+def test_one_bot_lives_ever_longer() -> None:
+    spans = [(dies, len(list(rounds))) for dies, rounds in groupby(map(is_deadly, range(256)))]
+    assert spans == [(True, 8), (False, 8), (True, 16), (False, 32), (True, 64), (False, 128)]
 
 
 CALM = Sample(
