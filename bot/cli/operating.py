@@ -107,9 +107,10 @@ def init(path: Path, engine: str, **given: str | None) -> None:
         "1. quartermaster manifest > manifest.json\n"
         "   Create a Slack app from it on https://api.slack.com/apps, and install it.\n"
         "2. export SLACK_BOT_TOKEN=xoxb-... SLACK_APP_TOKEN=xapp-...\n"
-        f"3. quartermaster migrate{config}\n"
-        f"4. quartermaster doctor{config}\n"
-        f"5. quartermaster serve{config}"
+        f"3. Type /invite @Quartermaster in each channel that {path.name} names.\n"
+        f"4. quartermaster migrate{config}\n"
+        f"5. quartermaster doctor{config}\n"
+        f"6. quartermaster serve{config}"
     )
 
 

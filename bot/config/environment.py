@@ -25,7 +25,8 @@ class _Person(BaseSettings):
 
 
 class _Environment(BaseSettings):
-    model_config = SettingsConfigDict(env_ignore_empty=True)
+    # A Secret that was made from a file usually ends with a newline, in a variable of a pod, too.
+    model_config = SettingsConfigDict(env_ignore_empty=True, str_strip_whitespace=True)
 
     slack_bot_token: SecretStr | None = None
     slack_app_token: SecretStr | None = None

@@ -54,7 +54,8 @@ class Slack(Section):
     """The address of Slack's Web API; SLACK_API_URL overrides it."""
 
     command_prefix: CommandPrefix = ""
-    """Prefix of each slash command, in case names clash: with `qm`, /train becomes /qm-train."""
+    """Prefix of each slash command, in case names clash: with `qm`, /train becomes /qm-train.
+    Create the app from `quartermaster manifest --prefix qm`, too."""
 
     organisation: OrganisationId | None = None
     """The workspace's Enterprise Grid organisation, all of whose members are colleagues."""

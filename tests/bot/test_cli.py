@@ -344,4 +344,23 @@ def test_files_that_cannot_be_read_are_a_warning(terminal: Terminal, slack: Serv
         "missing: files:read (copy the files of a message to a dataset, if people choose that for"
         " it); until then, files dropped into Slack are not copied to datasets"
     )
-    assert scopes["remedy"].startswith("Run `quartermaster manifest`, paste it")
+    assert scopes["remedy"] == (
+        "Run `quartermaster manifest`, with any further options that you created the app with,"
+        " paste it under App Manifest on api.slack.com/apps, and install the app to the workspace"
+        " again."
+    )
+
+
+def test_the_doctor_knows_how_the_app_was_made(terminal: Terminal, slack: ServedSlack) -> None:
+    """The manifest without its options would move the app to Socket Mode, for example."""
+    introduce(terminal, slack)
+    slack.workspace.scopes.discard("files:read")
+    secret = slack.workspace.credentials.signing_secret
+    terminal.environment |= {"SLACK_SIGNING_SECRET": secret}
+    path = terminal.folder / "quartermaster.yaml"
+    written = "\nslack: {transport: http, command_prefix: qm}\n"
+    path.write_text(path.read_text(encoding="utf-8") + written, encoding="utf-8")
+    found = json.loads(terminal.run("doctor", "--json")[1])
+    (scopes,) = [each for each in found if each["about"] == "slack scopes"]
+    command = "quartermaster manifest --url https://HOST/slack/events --prefix qm"
+    assert scopes["remedy"].startswith(f"Run `{command}`, with any further options")

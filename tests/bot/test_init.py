@@ -44,9 +44,10 @@ def test_a_first_configuration_comes_of_answers(terminal: Terminal) -> None:
         "1. quartermaster manifest > manifest.json\n"
         "   Create a Slack app from it on https://api.slack.com/apps, and install it.\n"
         "2. export SLACK_BOT_TOKEN=xoxb-... SLACK_APP_TOKEN=xapp-...\n"
-        "3. quartermaster migrate --config first.yaml\n"
-        "4. quartermaster doctor --config first.yaml\n"
-        "5. quartermaster serve --config first.yaml\n"
+        "3. Type /invite @Quartermaster in each channel that first.yaml names.\n"
+        "4. quartermaster migrate --config first.yaml\n"
+        "5. quartermaster doctor --config first.yaml\n"
+        "6. quartermaster serve --config first.yaml\n"
     )
 
 

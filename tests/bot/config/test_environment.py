@@ -44,6 +44,19 @@ def test_the_environment_wins_over_the_file(
     assert "hunter2" not in repr(settings)
 
 
+def test_newlines_of_secrets_are_no_part_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod has as a variable what `kubectl create secret --from-file` read from a file."""
+    monkeypatch.setenv("QUARTERMASTER_DATABASE_URL", "postgresql://bot:hunter2@db/q\n")
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-environment\n")
+    monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-environment\r\n")
+    assert load(tmp_path, GOOD).database.url == "postgresql://bot:hunter2@db/q"
+    secrets = read_secrets("socket")
+    assert secrets.bot_token == SecretStr("xoxb-environment")
+    assert secrets.app_token == SecretStr("xapp-environment")
+
+
 def test_secrets_come_from_the_environment_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
