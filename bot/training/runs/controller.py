@@ -54,7 +54,7 @@ from bot.training.series.service import read_metrics
 from bot.training.session_time import is_session, next_moment
 from bot.training.state import State, obstacle_of
 from bot.training.submission.data import ReadFolder, folders_of, next_standing_of, standing_of
-from bot.training.tables import KIND, WAITING, Run, RunPhase
+from bot.training.tables import KIND, WAITING, Run, RunIntent, RunPhase
 from bot.training.templates.candidates import following, moves_at
 from bot.training.templates.leftovers import clear_leftovers
 from bot.training.templates.moving import Leave, Move, is_due
@@ -150,7 +150,7 @@ class RunController(RowController[_RunRows]):
         engine = self._engines(run.cluster)
         yield_to_foreground = self._context.database.gate.yield_to_foreground
         seen = observe(cluster, engine.runs, run, now)
-        is_next = row.data == THERE and row.gate is None
+        is_next = row.data == THERE and row.gate is None and run.wanted != RunIntent.STOP
         data = self._folders.readiness(row.folders) if is_next else row.data
         seen = replace(seen, data=data, gate=row.gate, no_way_on=self._no_way_on(row, now))
         yield_to_foreground()  # an answer that comes while somebody waits is looked at after theirs

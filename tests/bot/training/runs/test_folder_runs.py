@@ -1,17 +1,24 @@
 """Runs that read a folder of a version: what they mount, and folders that do not exist."""
 
+import socket
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from bot.config import Store
+from bot.datasets.browsing.reads import BrowseReads
 from bot.datasets.caches.tables import CachePhase
+from bot.datasets.caches.using import THERE
 from bot.datasets.manifest import Entry, ManifestWriter, write_index
 from bot.datasets.tables import Version
 from bot.slack.grammar.container_parameters import DataMount, DatasetMount
 from bot.training.mlflow.content import description_of
+from bot.training.runs.folders import FolderCheck
 from bot.training.spec import asked_spec
+from bot.training.submission.data import ReadFolder
 from bot.training.tables import RunPhase
 from tests.bot.datasets.caches.rows import DIGEST, add_cache, add_dataset, add_version
 from tests.bot.training.rig import Rig
@@ -123,6 +130,40 @@ def test_run_waits_while_manifests_cannot_be_read(rig: Rig, lake: Lake) -> None:
     rig.policy = rig.policy.model_copy(update={"stores": stores})
     rig.pass_time(minutes=3)
     assert rig.get(run_id).phase == RunPhase.RUNNING
+
+
+def test_slow_store_is_asked_once_a_minute(rig: Rig, lake: Lake) -> None:
+    """Steps of runs that each waited for it would hold up all runs of their cluster."""
+    recorded(rig, lake)
+    stores = rig.policy.stores
+    gone = stores["state"].model_copy(update={"endpoint": "http://127.0.0.1:9"})
+    rig.policy = rig.policy.model_copy(update={"stores": {**stores, "state": gone}})
+    # Each look at this clock takes 20 s, so that the refused connection is a slow one.
+    check = FolderCheck(BrowseReads(rig.settings), partial(next, count(0.0, 20.0)))
+    version = rig.do(lambda session: session.exec(select(Version)).one())
+    asked = [ReadFolder(version, "train/")]
+    assert "the store cannot be reached" in check.readiness(asked).waits
+    rig.policy = rig.policy.model_copy(update={"stores": stores})
+    paused = "Store state did not answer in time. Retrying within 60 s."
+    assert [check.readiness(asked).waits for _ in range(2)] == [paused, paused]
+    assert check.readiness(asked) == THERE
+
+
+def test_stopped_run_does_not_ask_for_folders(rig: Rig, lake: Lake) -> None:
+    recorded(rig, lake)
+    stores = rig.policy.stores
+    run_id = rig.submit(data=(TRAIN,))
+    share(rig)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        hangs = stores["state"].model_copy(update={"endpoint": f"http://127.0.0.1:{port}"})
+        rig.policy = rig.policy.model_copy(update={"stores": {**stores, "state": hangs}})
+        rig.stop(run_id)
+        rig.pass_time(minutes=1)
+        silent.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert rig.get(run_id).phase == RunPhase.STOPPED
 
 
 def test_part_is_never_taken_for_more(rig: Rig) -> None:
