@@ -237,7 +237,10 @@ def test_notes_say_what_is_left_to_do(helm: Helm) -> None:
         "It reads the Secret quartermaster in chat. The pod waits until the Secret exists:",
         "  slack_bot_token, slack_app_token",
         "",
-        "Check tokens, rights, database and clock:",
+        (
+            "Type /invite @Quartermaster in each channel that `config` names."
+            " Then check tokens, channels, rights, database and clock:"
+        ),
         "  kubectl -n chat rollout status deploy/quartermaster",
         f"  kubectl -n chat exec deploy/quartermaster -c bot -- {DOCTOR}",
     ]
