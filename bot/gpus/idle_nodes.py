@@ -161,7 +161,7 @@ def _may_be_billed(node: Node) -> bool:
 def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
     """Who uses the GPUs of each node, or was the last to; pods of the system do not count.
 
-    Those of which it is unknown where they were come under an empty name.
+    The last one of which it is unknown where it was comes under an empty name.
     """
     pods = last_pods(session, cluster.name)
     whose = series(session, {each.series for each in pods})
@@ -175,6 +175,8 @@ def _last_uses(session: Session, cluster: Cluster) -> dict[str, Use]:
     for each in pods:
         if not each.amount and each.gpu_group in shared:
             continue  # it reserved a GPU for others, and ended after them
+        if each.node == _UNKNOWN and each.ended is None:
+            continue  # the view knows where it is, and it must hide none that ended
         who, before = whose[each.series], found.get(each.node)
         is_use = who.run_id or (
             who.namespace != SYSTEM_NAMESPACE and (who.namespace, who.name) not in checks

@@ -16,7 +16,7 @@ from bot.errors import ChatError
 from bot.people import people
 from bot.people.people import CHANNEL, GROUP, PERSON, Channel, GroupMember, Person
 from bot.reconcile.controller import Step, Trouble
-from bot.reconcile.due import wake
+from bot.reconcile.due import scheduled, wake
 from bot.slack.client import SlackClient, User
 from bot.slack.markup import sentence
 from bot.slack.messages import TOPIC, Subject, ThreadMessage, post_once
@@ -206,19 +206,36 @@ class Directory:
 def look_up_all(session: Session, settings: Settings, now: datetime) -> None:
     """Schedules look-ups of all people, groups and channels in the configuration.
 
-    They are spread so that Slack refuses none. A person who uses a command is looked up at once.
+    They are spread so that Slack refuses none, and keep their order. A person who uses a command
+    is looked up at once.
     """
     workspace = settings.workspace
+    unknown = (
+        user for user in settings.named_people() if people.known(session, workspace, user) is None
+    )
     moments = _moments(now, *_PEOPLE_PACE)
-    for user in sorted(settings.named_people()):
-        if people.known(session, workspace, user) is None:
-            people.get_to_know(session, workspace, user, next(moments))
+    for user in _in_turn(session, PERSON, workspace, unknown):
+        people.get_to_know(session, workspace, user, next(moments))
     moments = _moments(now, *_GROUP_PACE)
-    for group in sorted(settings.named_groups()):
+    for group in _in_turn(session, GROUP, workspace, settings.named_groups()):
         wake(session, GROUP, people.row_id(workspace, group), people.LANE, next(moments))
     moments = _moments(now, *_CHANNEL_PACE)
-    for channel in sorted(settings.named_channels()):
+    for channel in _in_turn(session, CHANNEL, workspace, settings.named_channels()):
         people.look_at_channel(session, workspace, channel, next(moments))
+
+
+def _in_turn(session: Session, kind: str, workspace: str, slack_ids: Iterable[str]) -> list[str]:
+    """Newly named ones first, then the others in the order in which they were due anyway.
+
+    Otherwise, starts that follow each other soon would put off the last ones forever.
+    """
+    moments = scheduled(session, kind)
+
+    def turn(slack_id: str) -> tuple[bool, float, str]:
+        due_at = moments.get(people.row_id(workspace, slack_id))
+        return due_at is not None, due_at.timestamp() if due_at else 0.0, slack_id
+
+    return sorted(slack_ids, key=turn)
 
 
 def _moments(now: datetime, at_once: int, seconds: float) -> Iterator[datetime]:

@@ -236,6 +236,13 @@ def earliest(session: Session, kinds: tuple[str, ...]) -> datetime | None:
     )
 
 
+def scheduled(session: Session, kind: str) -> dict[str, datetime]:
+    """When each row of a kind is due that does not rest."""
+    chosen = select(col(Due.id), col(Due.due_at)).where(col(Due.kind) == kind)
+    rows = session.connection().execute(chosen)
+    return {row_id: due_at for row_id, due_at in rows if due_at is not None}
+
+
 def lag(session: Session, now: datetime) -> dict[str, timedelta]:
     """How late the most overdue row of each kind is."""
     return {kind: late.longest for kind, late in overdue(session, now, timedelta()).items()}

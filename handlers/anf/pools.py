@@ -11,7 +11,7 @@ from bot.slack.grammar.declarations import Part, of_no_team
 from bot.slack.grammar.parameters import Choice, Pattern, WholeNumber
 from bot.slack.markup import code, join, plain
 from bot.volumes.provisioning.card import ASK, GO, WITHDRAW, question
-from bot.volumes.provisioning.plan import TIB, NamedAccount, PoolOrder, read
+from bot.volumes.provisioning.plan import TIB, NamedAccount, PoolOrder
 from bot.volumes.provisioning.tables import PoolVerb
 
 anf = Part("anf")
@@ -138,7 +138,7 @@ def _asking(ctx: Context, order: PoolOrder) -> Reply:
 @anf.button(ASK, right=Right.ANF_POOL_CHANGE, team=of_no_team, repeats=True)
 def click_ask(ctx: Context, value: str) -> Reply:
     """Answers with what deleting an empty pool does, and a button."""
-    order = read(value)
+    order = ctx.volumes.provisioning.order(value)
     account = ctx.volumes.provisioning.account(f"{order.subscription}/{order.account}")
     return _asking(ctx, _deletion(account, order.pool))
 
@@ -146,7 +146,8 @@ def click_ask(ctx: Context, value: str) -> Reply:
 @anf.button(GO, right=Right.ANF_POOL_CHANGE, team=of_no_team, once=True)
 def click_pool(ctx: Context, value: str) -> Reply:
     """Requests what was shown; its card shows the approval and the progress."""
-    ctx.volumes.provisioning.ask(ctx.session, ctx.caller, read(value), ctx.now)
+    provisioning = ctx.volumes.provisioning
+    provisioning.ask(ctx.session, ctx.caller, provisioning.order(value), ctx.now)
     return Reply((plain("Requested. Its card in this channel shows the progress."),))
 
 

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from sqlmodel import Session
 
+from bot.slack.card import Card
+from bot.slack.text import as_text
 from bot.volumes.tables import SeenPool
 from playground.arm.estate import SUBSCRIPTION
 from tests.arm import Arm, served
@@ -102,13 +105,31 @@ def test_empty_pools_among_leftovers_have_a_button(client: AnfClient) -> None:
     told = client.client.says(CAROL, TEAM_A, "/qm leftovers --platform")
     assert told.splitlines()[-1].strip() == "[Delete spare ...]"
     value = f'{{"v":"delete","b":"{SUBSCRIPTION}","a":"ml-platform/ml","p":"spare"}}'
+    card = asked_to_delete(client, value)
+    assert card.title == "Delete capacity pool spare?"
+    assert [each.label for each in card.buttons] == ["Request it"]
+
+
+def test_buttons_of_an_earlier_release_work(client: AnfClient) -> None:
+    """They name no subscription, because there was only one."""
+    client.arm.estate.add_pool(client.arm.ultra.account, "spare", "Ultra", 2)
+    card = asked_to_delete(client, '{"v":"delete","a":"ml-platform/ml","p":"spare"}')
+    assert card.title == "Delete capacity pool spare?"
+    value = msgspec.json.decode(card.buttons[0].value)
+    assert value.pop("b") == SUBSCRIPTION
+    before = msgspec.json.encode(value).decode()
+    said = client.client.clicks(CAROL, TEAM_A, "anf.pool", before)
+    assert said == "Requested. Its card in this channel shows the progress."
+
+
+def asked_to_delete(client: AnfClient, value: str) -> Card:
+    """What follows a click on `Delete spare ...`."""
     incoming = client.client.incoming(
         CAROL, TEAM_A, kind="button", command="anf.pool-ask", value=value
     )
     reply = client.client.application.dispatcher.answer(incoming)
     assert reply is not None
-    assert reply.later is not None
+    assert reply.later is not None, as_text(reply)
     card = reply.later().card
     assert card is not None
-    assert card.title == "Delete capacity pool spare?"
-    assert [each.label for each in card.buttons] == ["Request it"]
+    return card

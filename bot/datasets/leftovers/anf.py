@@ -37,8 +37,8 @@ class _KnownVolumes:
 
     `volumes` are PersistentVolumes by the ANF volume that each refers to, `made` are caches by the
     names of their PVs, `makers` are the backends of the cluster's Trident, `claims` are the uids
-    of existing PVCs. `elsewhere` are ANF volumes that another cluster's PVs refer to, or that may
-    be others'.
+    of existing PVCs. `elsewhere` are ANF volumes that another cluster's PVs refer to, `doubtful`
+    are those that may be others'.
     """
 
     volumes: Mapping[str, Sequence[PersistentVolume]]
@@ -46,6 +46,7 @@ class _KnownVolumes:
     makers: frozenset[str]
     claims: frozenset[str]
     elsewhere: frozenset[str]
+    doubtful: frozenset[str]
 
 
 class AnfOrphans:
@@ -78,13 +79,19 @@ class AnfOrphans:
         # First Azure, then the cluster: a volume created meanwhile has its PV by then.
         estate = self._files.estate(Deadline(_DEADLINE_SECONDS))
         known = self._known(cluster, estate)
-        found = [
-            _orphan(each, cluster.name, why, anf, now)
+        left = [
+            (each, why)
             for each in estate.volumes
             if each.state == _READY
             for why in _why(each, known)
         ]
-        needed = frozenset(map(_uid, estate.volumes)) - {each.uid for each in found}
+        found = [
+            _orphan(each, cluster.name, why, anf, now)
+            for each, why in left
+            if each.id not in known.doubtful
+        ]
+        # One in doubt is not told, and is not known to be needed either.
+        needed = frozenset(map(_uid, estate.volumes)) - {_uid(each) for each, _ in left}
         unread = " ".join(f"{each.sentence} {each.hint}".rstrip() for each in estate.unread)
         return Search(found, needed, unread)
 
@@ -100,8 +107,8 @@ class AnfOrphans:
             self._database.read(lambda session: _made_for_caches(session, cluster.name)),
             frozenset(_makers(volumes)),
             frozenset(each.uid for each in cluster.list(PVCS)),
-            frozenset(key for key, named in elsewhere.items() if not all(map(_is_over, named)))
-            | _doubtful(volumes, estate),
+            frozenset(key for key, named in elsewhere.items() if not all(map(_is_over, named))),
+            _doubtful(volumes, estate),
         )
 
 

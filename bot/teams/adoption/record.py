@@ -30,6 +30,13 @@ class TeamRecord(msgspec.Struct, frozen=True, kw_only=True):
     change_id: Name
     asked_at: datetime
 
+    def agrees(self, other: "TeamRecord | None") -> bool:
+        """Whether another says the same of the team, whichever request that was made for.
+
+        A request that is repeated after a failure uses the objects of the one before.
+        """
+        return other is not None and (self.said, self.objects) == (other.said, other.objects)
+
 
 # msgspec looks into a class when it first meets it, and a thread that meets it meanwhile crashes;
 # so it meets this one here, while there is one thread.

@@ -70,7 +70,8 @@ def examine(session: Session, settings: Settings, found: FoundTeam) -> Verdict:
 def _damages(found: FoundTeam, said: TeamRecord) -> Iterator[str]:
     """What differs from the objects as they were made.
 
-    Who may write one of them might have written its record. So all have to say the same.
+    Who may write one of them might have written its record. So all have to say the same
+    of the team.
     """
     for each in said.objects:
         there = found.there.get(key_of(each))
@@ -81,7 +82,7 @@ def _damages(found: FoundTeam, said: TeamRecord) -> Iterator[str]:
             yield f"{title}: {LEAVING}"
         elif not is_ours(there, found.installation, found.name) or not is_same(there, each.body):
             yield f"{title} is not as it was created for this team."
-        elif record_of(there) != said:
+        elif not said.agrees(record_of(there)):
             yield f"{title} says something else of the team."
 
 

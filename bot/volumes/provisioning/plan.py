@@ -25,7 +25,7 @@ class PoolOrder(msgspec.Struct, frozen=True, kw_only=True):
     """A requested pool, or one to delete. It is the value of a button, so its keys are short."""
 
     verb: PoolVerb = msgspec.field(name="v")
-    subscription: str = msgspec.field(name="b")
+    subscription: str = msgspec.field(name="b", default="")
     account: str = msgspec.field(name="a", default="")
     pool: str = msgspec.field(name="p")
     level: str = msgspec.field(name="l", default="")
@@ -51,13 +51,18 @@ def written(asked: PoolOrder) -> str:
     return msgspec.json.encode(asked).decode()
 
 
-def read(value: str) -> PoolOrder:
-    """Decodes the value of a button; raises UsageError if its format is outdated."""
+def read(anf: Anf, value: str) -> PoolOrder:
+    """Decodes the value of a button; raises UsageError if its format is outdated.
+
+    Buttons of earlier releases name no subscription and mean `anf.subscription`.
+    """
     try:
-        return _DECODER.decode(value)
+        order = _DECODER.decode(value)
     except msgspec.MsgspecError:
-        again = "Request it again: `/anf pool create NAME --size 4TiB --level premium`."
+        again = "Request it again: `/anf pool`."
         raise UsageError("This button is out of date.", again) from None
+    subscription = order.subscription or anf.subscription
+    return msgspec.structs.replace(order, subscription=subscription)
 
 
 @dataclass(frozen=True)

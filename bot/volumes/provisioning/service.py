@@ -24,6 +24,7 @@ from bot.volumes.provisioning.plan import (
     allowed,
     plan_creation,
     plan_deletion,
+    read,
     refuse_forbidden,
 )
 from bot.volumes.provisioning.record import finish
@@ -63,6 +64,10 @@ class PoolService:
         anf = self._files.configured
         allowed(anf)
         return account_of(anf, named)
+
+    def order(self, value: str) -> PoolOrder:
+        """The order in the value of a button; raises UsageError if its format is outdated."""
+        return read(self._files.configured, value)
 
     def check(self, session: Session, caller: Caller, asked: PoolOrder) -> None:
         """Raises UserError for what can be refused without asking Azure."""

@@ -18,12 +18,12 @@ from bot.people.directory import (
     PersonController,
     look_up_all,
 )
-from bot.people.people import Person
+from bot.people.people import GroupMember, Person
 from bot.reconcile.controller import Controller
 from bot.reconcile.due import Due, wake
 from bot.reconcile.loop import Loop
 from bot.slack.messages import TOPIC, Message
-from playground.slack.people import User
+from playground.slack.people import User, UserGroup
 from tests.bot.slack.conftest import slack, stage
 from tests.bot.slack.receiving.dispatchers import client_of, settings_for
 from tests.databases import create_tables
@@ -276,3 +276,76 @@ def test_a_start_looks_people_up_at_slacks_pace(directory: Directory) -> None:
         assert all(
             late - early >= minute for early, late in zip(moments, moments[most:], strict=False)
         )
+
+
+def with_groups(directory: Directory, slack: Served, groups: tuple[str, ...]) -> None:
+    """The administrators are in these groups now, each with a member in Slack."""
+    for group in groups:
+        slack.workspace.groups[group] = UserGroup(group, group, group, users=["U0BOB"])
+    settings = directory.settings
+    admins = settings.admins.model_copy(update={"groups": groups})
+    directory.settings = settings.model_copy(update={"admins": admins})
+
+
+def start(directory: Directory) -> None:
+    """The bot starts, or its settings change; what is due at once is looked up."""
+    now, settings = directory.clock.now(), directory.settings
+    directory.database.transaction(lambda session: look_up_all(session, settings, now))
+    run_all_due(directory)
+
+
+def run_all_due(directory: Directory) -> None:
+    while directory.loop.run_due():
+        """Each time as many as one lane takes."""
+
+
+def looked_up(directory: Directory) -> set[str]:
+    rows = directory.database.read(lambda session: list(session.exec(select(GroupMember))))
+    return {row.group_id for row in rows}
+
+
+def test_many_starts_reach_every_group(slack: Served, directory: Directory) -> None:
+    """Each start comes before the round of the one before it is over."""
+    groups = tuple(f"S0{number:03}" for number in range(12))
+    with_groups(directory, slack, groups)
+    start(directory)
+    assert looked_up(directory) == set(groups[:5])
+    directory.pass_time(timedelta(seconds=4))
+    start(directory)
+    assert looked_up(directory) == set(groups[:11])
+    start(directory)
+    assert looked_up(directory) == set(groups)
+
+
+def test_a_newly_named_group_comes_first(slack: Served, directory: Directory) -> None:
+    groups = tuple(f"S0{number:03}" for number in range(6))
+    with_groups(directory, slack, groups)
+    start(directory)
+    with_groups(directory, slack, (*groups, "S0NEW"))
+    start(directory)
+    assert looked_up(directory) == {*groups, "S0NEW"}
+
+
+@pytest.mark.parametrize("kind", [people.PERSON, people.GROUP, people.CHANNEL])
+def test_a_start_keeps_the_order_of_lookups(directory: Directory, kind: str) -> None:
+    """The last of a kind, of those who wait, comes before all others of it."""
+    now, settings = directory.clock.now(), with_many(directory.settings)
+    directory.database.transaction(lambda session: look_up_all(session, settings, now))
+    before = order_of(directory, kind)
+    *_, last = before
+
+    def hurry(session: Session) -> None:
+        wake(session, kind, last, people.LANE, now - timedelta(seconds=1))
+        look_up_all(session, settings, now + timedelta(seconds=1))
+
+    directory.database.transaction(hurry)
+    assert order_of(directory, kind)[20:] == before[19:-1]
+    row = directory.database.read(lambda session: session.get_one(Due, (kind, last)))
+    assert row.due_at == now + timedelta(seconds=1)
+
+
+def order_of(directory: Directory, kind: str) -> list[str]:
+    """The rows of a kind in the order in which they are looked up."""
+    rows = directory.database.read(lambda session: list(session.exec(select(Due))))
+    moments = sorted((row.due_at, row.id) for row in rows if row.kind == kind and row.due_at)
+    return [row_id for _, row_id in moments]

@@ -246,7 +246,22 @@ def test_address_in_doubt_is_no_leftover(left: Left) -> None:
     left.world.settle()
     assert left.names() == ["shared"]
     left.arm.app.routes.permissions_in(lab.account.subscription).actions = []
-    assert left.names() == []
+    search = left.source.find(left.cluster, START)
+    assert search.found == []
+    # It stays one that was found before.
+    assert search.needed == {left.used.file_system}
+
+
+def test_address_in_use_is_needed_meanwhile(left: Left) -> None:
+    """Its PersistentVolume is bound, to this volume or to another of the same address."""
+    lab = widened(left)
+    ours = left.arm.estate.add_volume(left.arm.premium, "shared", 100 * GIB)
+    export(left.world, ours, "shared", Wanted("team-a", "shared", 100, "Retain"))
+    left.world.settle()
+    left.arm.app.routes.permissions_in(lab.account.subscription).actions = []
+    search = left.source.find(left.cluster, START)
+    assert search.found == []
+    assert search.needed == {left.used.file_system, ours.file_system}
 
 
 def widened(left: Left) -> Pool:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from bot.config import Leftovers
@@ -128,6 +129,22 @@ def test_reservations_for_unknown_pods_are_use(rig: Sampled) -> None:
     ended = rig.clock.now()
     rig.sample(65)
     assert idle(rig)["gpu-1"].since >= ended - timedelta(minutes=1)
+
+
+def test_pods_there_hide_no_use_of_unknown_nodes(rig: Sampled) -> None:
+    """An earlier release did not record where pods were."""
+    there = pod("steady", 1)
+    rig.world.create("pods", there | {"spec": there["spec"] | {"nodeName": "gpu-2"}}, "default")
+    rig.world.create("pods", pod("by-hand", 1), "default")
+    rig.sample(10)
+    rig.do(lambda session: session.connection().execute(update(GpuPod).values(node="")))
+    rig.world.delete("pods", "by-hand", "default")
+    ended = rig.clock.now()
+    rig.sample(65)
+    found = idle(rig)
+    assert set(found) == {"gpu-1"}
+    assert found["gpu-1"].since >= ended - timedelta(minutes=1)
+    assert found["gpu-1"].nodes[0].is_longer
 
 
 def test_minutes_without_samples_are_counted(rig: Sampled) -> None:

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from bot.audit import lines_about
 from bot.errors import ConflictError, UsageError
-from bot.volumes.provisioning.plan import PoolOrder, read
+from bot.volumes.provisioning.plan import PoolOrder, written
 from bot.volumes.provisioning.tables import PoolPhase
 from playground.arm.estate import FURTHER, SUBSCRIPTION, Account
 from tests.bot.volumes.changes.rig import level
@@ -125,7 +125,15 @@ def test_lost_subscription_deletes_nothing(pools: Provisioning) -> None:
     assert pools.ended(row_id) == (PoolPhase.DONE, "")
 
 
-def test_button_without_a_subscription_is_outdated() -> None:
+@pytest.mark.usefixtures("lab")
+def test_button_of_an_earlier_release_means_the_first(pools: Provisioning) -> None:
+    order = pools.service_of_pools.order(f'{{"v":"delete","a":"{ACCOUNT}","p":"spare"}}')
+    assert order == delete("spare")
+    assert pools.service_of_pools.order(written(there(delete("spare")))) == there(delete("spare"))
+
+
+def test_button_that_nothing_reads_is_outdated(pools: Provisioning) -> None:
     with pytest.raises(UsageError) as caught:
-        read('{"v":"delete","a":"ml-platform/ml","p":"spare"}')
+        pools.service_of_pools.order('{"v":"delete"}')
     assert caught.value.message == "This button is out of date."
+    assert caught.value.hint == "Request it again: `/anf pool`."
