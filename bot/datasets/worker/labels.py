@@ -4,8 +4,10 @@ import codecs
 import csv
 import difflib
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -95,7 +97,13 @@ def _has(value: object, label: Label) -> bool:
     if isinstance(value, list):
         return any(_has(each, label) for each in value)
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return any(fnmatchcase(text.strip(), wanted) for wanted in label.values)
+    return any(fnmatchcase(text.strip(), _pattern(wanted)) for wanted in label.values)
+
+
+@cache
+def _pattern(value: str) -> str:
+    """The pattern of `fnmatch` for a value in which only `*` stands for other text."""
+    return re.sub(r"[?[]", r"[\g<0>]", value)
 
 
 def _rows(path: str, content: bytes, labels: Sequence[Label]) -> Iterator[Mapping[str, Any]]:

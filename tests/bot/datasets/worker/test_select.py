@@ -105,6 +105,14 @@ def test_all_labels_select_files(
     assert selected.keys("--labels", "labels.csv", *where) == keys
 
 
+def test_only_stars_stand_for_text(selected: Selected) -> None:
+    rows = b"path,tag\ntrain/0.png,[OCR] why?\nval/2.png,O whys\n"
+    selected.dataset.put({"tags.csv": rows})
+    selected.first = selected.dataset.record("1", copy=False).last
+    for tag in ("[OCR] why?", "[OCR]*", "*why?"):
+        assert selected.keys("--labels", "tags.csv", "--label", f"tag={tag}") == ["train/0.png"]
+
+
 def test_paths_and_labels_both_select(selected: Selected) -> None:
     found = selected.keys(
         *("--path", "**/*.png", "--path", "labels.csv", "--labels", "labels.csv"),
