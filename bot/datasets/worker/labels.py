@@ -67,7 +67,7 @@ def _selected(path: str, content: bytes, labels: Sequence[Label]) -> Iterator[st
                 _correct(path),
             )
         if all(label.column in row and _has(row[label.column], label) for label in labels):
-            yield name.removeprefix("./")
+            yield name.strip().removeprefix("./")
     if not columns:
         raise wrong_input(f"{path} has no rows.", "Name another file with --labels.")
     _insist(path, [*filter(None, columns)], labels)
@@ -114,9 +114,9 @@ def _rows(path: str, content: bytes, labels: Sequence[Label]) -> Iterator[Mappin
         return
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     delimiter = "\t" if path.casefold().endswith(".tsv") else ","
-    # A row that is too short has no value there.
-    rows = csv.DictReader(text, delimiter=delimiter, restkey="", restval="")
-    columns = rows.fieldnames or ()
+    # A row that is too short has no value there. Quotes may follow a blank.
+    rows = csv.DictReader(text, delimiter=delimiter, restkey="", restval="", skipinitialspace=True)
+    columns = rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
     for used in (_file_column(columns), *(label.column for label in labels)):
         if used and columns.count(used) > 1:
             raise wrong_input(f"{path} has more than one column {used}.", _correct(path))

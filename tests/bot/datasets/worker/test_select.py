@@ -143,6 +143,20 @@ def test_tables_with_tabs_and_a_mark_are_read(selected: Selected) -> None:
 
 
 @pytest.mark.parametrize(
+    "rows",
+    [
+        b"path, split, note\n train/0.png , train, x\nval/2.png, val, train\n",
+        b'"path", "split", "note"\n"train/0.png", "train", "x, y"\n"val/2.png", "val", "train"\n',
+        b"split , path \ntrain , train/0.png\nval , val/2.png\n",
+    ],
+)
+def test_blanks_around_commas_do_not_count(selected: Selected, rows: bytes) -> None:
+    selected.dataset.put({"a.csv": rows})
+    selected.first = selected.dataset.record("1", copy=False).last
+    assert selected.keys("--labels", "a.csv", "--label", "split=train") == ["train/0.png"]
+
+
+@pytest.mark.parametrize(
     ("criteria", "refusal"),
     [
         (
@@ -193,6 +207,7 @@ def test_what_selects_nothing_is_explained(
             "a.jsonl cannot be read as JSONL: ",
         ),
         ("a.csv", b"path,split,split\n0.png,train,val\n", "a.csv has more than one column split."),
+        ("a.csv", b"path,split, split\n0.png,train,val\n", "a.csv has more than one column split."),
     ],
 )
 def test_broken_labels_are_explained(
