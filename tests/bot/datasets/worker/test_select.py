@@ -252,6 +252,24 @@ def test_manifest_of_another_version_is_refused(selected: Selected) -> None:
     assert (end.code, end.last["reason"]) == (65, "wrong_input")
 
 
+@pytest.mark.parametrize(
+    "criteria",
+    [("--path", "train/"), ("--labels", "labels.csv", "--label", "split=train")],
+)
+def test_damaged_manifest_of_a_version_is_named(
+    selected: Selected, criteria: tuple[str, ...]
+) -> None:
+    dataset = selected.dataset
+    part = "manifests/1/part-00000.jsonl.gz"
+    dataset.lake.client.put_object(Bucket=dataset.state, Key=part, Body=b"overwritten")
+    end = selected.end(*criteria)
+    assert (end.code, end.complaints, end.last["reason"]) == (65, "", "corrupt")
+    assert (end.last["message"], end.last["hint"]) == (
+        "The manifest is damaged: part-00000.jsonl.gz differs from the file that was written.",
+        "Record the version again: /dataset version NAME",
+    )
+
+
 def test_every_lost_request_of_selections_is_repeated(selected: Selected) -> None:
     lake, criteria = selected.dataset.lake, ("--labels", "labels.csv", "--label", "split=train")
     wanted = selected.keys(*criteria)
