@@ -219,6 +219,15 @@ def test_broken_labels_are_explained(
     assert found[0].startswith(message)
 
 
+def test_labels_too_large_for_the_pod_are_refused(selected: Selected) -> None:
+    selected.dataset.put({"a.csv": b"path,split\n".ljust(33 << 20, b"\n")})
+    selected.first = selected.dataset.record("1", copy=False).last
+    assert selected.refusal("--labels", "a.csv", "--label", "split=train") == (
+        "a.csv has 33 MiB; labels are read from files of at most 32 MiB.",
+        "Split it by folder, or leave out columns.",
+    )
+
+
 def test_rows_of_json_need_not_have_all_labels(selected: Selected) -> None:
     rows = b'\xef\xbb\xbf{"path": "train/0.png"}\r\n{"path": "val/2.png", "split": "val"}\r\n'
     selected.dataset.put({"a.jsonl": rows})
