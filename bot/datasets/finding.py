@@ -77,18 +77,18 @@ def version(
     found = newest(ready) if name is None else next((v for v in ready if v.name == name), None)
     if found is not None:
         return found
+    record = f"`{format_command(f'dataset version {of.name}')}` records"
     if not ready:
-        raise NotFoundError(
-            f"{of.name} has no versions yet.",
-            f"`{format_command(f'dataset version {of.name}')}` records the first version.",
-        )
+        raise NotFoundError(f"{of.name} has no versions yet.", f"{record} the first version.")
     names = [each.name for each in ready]
-    near = closest(name or "", names)
-    hint = (
-        f"Did you mean {of.name}@{near}?"
-        if near
-        else f"Available: {', '.join(names[:_MOST_NAMED])}."
-    )
+    listed = ", ".join(names[:_MOST_NAMED])
+    if name is None:
+        raise NotFoundError(
+            f"{of.name} has no version of its whole source yet.",
+            f"{record} one. Its selections: {listed}.",
+        )
+    near = closest(name, names)
+    hint = f"Did you mean {of.name}@{near}?" if near else f"Available: {listed}."
     raise NotFoundError(f"{of.name} has no version {name}.", hint)
 
 

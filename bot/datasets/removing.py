@@ -82,7 +82,8 @@ class CopyRemover:
             session.flush()
             wake(session, VERSION, live.id, cluster_lane(live.cluster), now)
         row_id, datasets = new_id(), self._settings().datasets
-        place = of if datasets is None else at_last(datasets, of)
+        newest = finding.newest(finding.versions(session, of.dataset_id)) or of
+        place = of if datasets is None else at_last(datasets, newest)
         row = Version(
             id=row_id,
             name=name,

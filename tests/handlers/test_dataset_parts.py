@@ -1,6 +1,7 @@
 """Caches of folders of a version: counted in a real store, priced, filled, found and evicted."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from bot.database.database import Session
 from bot.datasets.caches.tables import Cache, CachePhase
 from bot.datasets.tables import Version
 from bot.slack.card import Reply
+from bot.slack.grammar.container_parameters import DatasetMount
 from tests.bot.datasets.worker.workers import ended
 from tests.handlers.command_client import ALICE, BOB, TEAM_A, TEAM_B, CommandClient
 from tests.handlers.test_dataset_browsing import Browser, browsing
@@ -232,6 +234,19 @@ def test_commands_quote_folders_with_blanks(parts: Parts) -> None:
     parts.change(phase=CachePhase.READY)
     again = parts.browser.asks(f'/dataset cache "{folder}"')[0]
     assert f"Runs read it under /data: `/train submit NAME --data '{folder}:/data'`" in again
+
+
+def test_paths_of_folders_have_no_blanks(parts: Parts) -> None:
+    parts.browser.asks("/dataset cache chest-xray@v1 --yes")
+    asked = parts.browser.asks('/dataset cache "chest-xray@v1/after 2020/,train/"')
+    mounts = (
+        "--data 'chest-xray@v1/after 2020/:/data/after_2020'"
+        " --data chest-xray@v1/train/:/data/train"
+    )
+    told = asked[1].splitlines()[1]
+    assert told == f"Runs read it under /data: `/train submit NAME {mounts}`"
+    for mount in shlex.split(mounts)[1::2]:
+        assert DatasetMount().read(mount).path.startswith("/data/")
 
 
 @pytest.mark.parametrize(

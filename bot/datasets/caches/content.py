@@ -1,5 +1,6 @@
 """What a cache holds: a version, or some folders of it."""
 
+import re
 import shlex
 from dataclasses import dataclass
 
@@ -47,5 +48,10 @@ def reading(reference: str) -> str:
     folders = subfolders.read(part)
     if len(folders) < _SEVERAL:
         return f"train submit NAME --data {shlex.quote(f'{reference}:/data')}"
-    each = (f"{whole}/{folder}:/data/{folder.rstrip('/')}" for folder in folders)
+    each = (f"{whole}/{folder}:{_path(folder)}" for folder in folders)
     return f"train submit NAME {' '.join(f'--data {shlex.quote(mount)}' for mount in each)}"
+
+
+def _path(folder: str) -> str:
+    """The path of a folder in containers, where `--data` takes no blanks."""
+    return re.sub(r"\s", "_", f"/data/{folder.rstrip('/')}")

@@ -20,6 +20,7 @@ from bot.datasets.worker.fill import recorded
 from bot.datasets.worker.labels import LARGEST_BYTES, LabelledFiles
 from bot.datasets.worker.progress import CopyProgress
 from bot.datasets.worker.survey import ListingTotals, Shelf
+from bot.errors import StorageError
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,16 @@ class SelectOrder:
 
 def select(order: SelectOrder, progress: CopyProgress) -> Index:
     """Writes the manifest of the selected files; WorkError if there are none."""
+    try:
+        return _written(order, progress)
+    except WorkError:
+        raise
+    except StorageError as error:
+        raise WorkError("corrupt", error.message, error.hint) from error
+
+
+def _written(order: SelectOrder, progress: CopyProgress) -> Index:
+    """The manifest as it was written; StorageError if that of the whole version is damaged."""
     whole = recorded(order.whole, order.digest)
     found = ListingTotals(progress, versioned=whole.findings.versioned)
     index = found.written(_selected(order, whole), order.shelf)

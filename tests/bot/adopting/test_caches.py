@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import SQLModel, select
+from sqlmodel import Session, SQLModel, select
 
 from bot.cluster import labels
 from bot.database.database import Database
 from bot.datasets.caches.tables import Cache, CachePhase
+from bot.datasets.finding import Reference
 from bot.datasets.tables import Dataset, Version, VersionPhase
 from tests.bot.adopting.rig import adopt, lose
 from tests.bot.datasets.caches.filling import DONE, Filling
-from tests.bot.datasets.caches.rows import DIGEST
+from tests.bot.datasets.caches.rows import DIGEST, add_dataset, add_version
 from tests.bot.datasets.caches.test_filling_parts import COPIED, offered
 from tests.bot.datasets.rig import with_places
 from tests.bot.ground import Outside
@@ -90,6 +91,37 @@ def test_a_cache_of_folders_stays_one(filling: Filling, tmp_path: Path) -> None:
     names = {job["metadata"]["name"]: job for job in filling.jobs()}
     pod = names[before.job_name]["spec"]["template"]["spec"]
     assert pod["containers"][0]["args"][-4:] == ["--only", "train/", "--only", "val/"]
+
+
+def test_a_selection_may_have_all_files_of_a_version(filling: Filling, tmp_path: Path) -> None:
+    before = cached(filling)
+
+    def selected(session: Session) -> None:
+        dataset = session.scalars(select(Dataset)).one()
+        add_version(session, dataset, "all", selected_from=before.version_id)
+
+    filling.do(selected)
+    filling.cache(reference=Reference("chest-xray", "all"))
+    filling.pass_time(minutes=5)
+    lose(filling, tmp_path)
+    title, *lines = adopt(filling)
+    assert title == "Adopted caches:"
+    named = sorted(each.partition(":")[0] for each in lines)
+    assert named == ["  chest-xray@all of team-a", "  chest-xray@v3 of team-a"]
+
+
+def test_a_whole_version_of_the_same_content_stays(filling: Filling, tmp_path: Path) -> None:
+    before = cached(filling)
+    lose(filling, tmp_path)
+
+    def recorded(session: Session) -> None:
+        add_version(session, add_dataset(session, id=before.dataset_id), "v1")
+
+    filling.do(recorded)
+    assert adopt(filling)[1] == (
+        f"  PVC datasets/{before.claim_name} on default: chest-xray has another version of that"
+        " name or content."
+    )
 
 
 def test_a_fill_goes_on_without_its_row(filling: Filling, tmp_path: Path) -> None:

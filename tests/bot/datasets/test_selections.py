@@ -15,6 +15,7 @@ from bot.datasets.tables import CopyState, Version, VersionPhase
 from bot.errors import ConflictError, NotAllowedError, NotFoundError, UserError
 from bot.slack.card import Reply
 from bot.slack.text import as_text
+from tests.bot.datasets.caches.rows import add_dataset, add_version
 from tests.bot.datasets.rig import DIGEST, DONE, OTHER_DIGEST, Rig
 from tests.bot.datasets.test_copies import COPIED, arguments, recorded
 from tests.bot.ground import ALICE, BOB, TEAM_A, TEAM_B
@@ -187,6 +188,21 @@ def test_wrong_versions_and_names_are_refused(rig: Rig) -> None:
     assert refusal(rig, NotAllowedError, other, BOB, TEAM_B) == (
         "chest-xray belongs to team-a; only that team can record versions of it.",
         "Ask a member of that team.",
+    )
+
+
+def test_selections_alone_make_no_newest_version(rig: Rig) -> None:
+    def work(session: Session) -> None:
+        dataset = add_dataset(session)
+        for name in ("train-only", "masses"):
+            add_version(session, dataset, name, selected_from="v1")
+
+    rig.do(work)
+    with pytest.raises(NotFoundError) as caught:
+        rig.do(lambda s: rig.service.find_version(s, "team-a", Reference("chest-xray")))
+    assert (caught.value.message, caught.value.hint) == (
+        "chest-xray has no version of its whole source yet.",
+        "`/dataset version chest-xray` records one. Its selections: masses, train-only.",
     )
 
 

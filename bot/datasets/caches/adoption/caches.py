@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, and_, col, or_, select
 
 from bot.adoption import LEAVING, Adoptable, Known, Refused, Verdict, channel_of
 from bot.audit import Actor, record
@@ -116,12 +116,16 @@ def _taken(session: Session, found: FoundCache, said: CacheRecord) -> str:
 
 
 def _has_other_version(session: Session, said: CacheRecord) -> bool:
-    version = said.version
+    version, taken = said.version, col(Version.name) == said.version.name
+    if not version.selected_from:
+        # A selection may have all files of a whole version.
+        is_whole = col(Version.selected_from) == ""
+        taken = or_(taken, and_(is_whole, col(Version.digest) == version.digest))
     other = select(Version).where(
         col(Version.dataset_id) == said.dataset.id,
         col(Version.phase) == VersionPhase.READY,
         col(Version.id) != version.id,
-        or_(col(Version.name) == version.name, col(Version.digest) == version.digest),
+        taken,
     )
     known = session.get(Version, version.id)
     is_not_ready = known is not None and known.phase != VersionPhase.READY

@@ -24,7 +24,11 @@ def add_dataset(session: Session, name: str = "chest-xray", **more: Any) -> Data
 
 
 def add_version(
-    session: Session, dataset: Dataset, name: str = "v3", digest: str = DIGEST
+    session: Session,
+    dataset: Dataset,
+    name: str = "v3",
+    digest: str = DIGEST,
+    selected_from: str = "",
 ) -> Version:
     """A version that is recorded."""
     row = Version(
@@ -47,6 +51,7 @@ def add_version(
         since=START,
         ended_at=START,
         digest=digest,
+        selected_from=selected_from,
         objects=627_615,
         size_bytes=SIZE,
         is_cleared=True,

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from bot.audit import AuditLine
 from bot.config import Settings
@@ -156,6 +156,17 @@ def test_new_content_is_looked_for_in_each_cluster(two: TwoCaching) -> None:
     assert found == {"default": 3, "east": 3}
 
 
+def removed(two: TwoCaching, version: str) -> str:
+    """Alice removes the copy of a version; the id of the row."""
+    by, now = two.caller(), two.clock.now()
+
+    def remove(session: Session) -> str:
+        found = two.service.find_version(session, "team-a", Reference("chest-xray", version))
+        return two.service.copies.remove(session, by, found, now).id
+
+    return two.do(remove)
+
+
 @pytest.mark.parametrize(("later", "cluster"), [(policy(), "east"), (settings(), "default")])
 def test_copies_are_removed_where_datasets_are(
     two: TwoCaching, later: Settings, cluster: str
@@ -163,19 +174,22 @@ def test_copies_are_removed_where_datasets_are(
     says(two, COPIED)
     recorded(two, "east", name="v4", has_copy=True)
     two.policy = later
-    by, now = two.caller(), two.clock.now()
-
-    def remove(session: Any) -> str:
-        version = two.service.find_version(session, "team-a", Reference("chest-xray", "v4"))
-        return two.service.copies.remove(session, by, version, now).id
-
-    sweep_id = two.do(remove)
+    sweep_id = removed(two, "v4")
     two.pass_time(seconds=10)
     assert [name for name, _ in two.places("jobs")] == [cluster]
     sweep = two.get(sweep_id)
     assert (sweep.cluster, sweep.namespace) == (
         cluster, "datasets-east" if cluster == "east" else "datasets"
     )  # fmt: skip
+
+
+def test_copies_are_removed_where_the_newest_version_is(two: TwoCaching) -> None:
+    says(two, COPIED)
+    recorded(two, "east", name="v4", has_copy=True)
+    says(two, DONE | {"digest": "sha256:" + 64 * "c"})
+    recorded(two, "default", name="v5")
+    sweep = two.get(removed(two, "v4"))
+    assert (sweep.cluster, sweep.namespace) == ("default", "datasets")
 
 
 def put(two: TwoCaching, **more: Any) -> Push:

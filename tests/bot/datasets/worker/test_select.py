@@ -105,6 +105,14 @@ def test_all_labels_select_files(
     assert selected.keys("--labels", "labels.csv", *where) == keys
 
 
+def test_only_stars_stand_for_text(selected: Selected) -> None:
+    rows = b"path,tag\ntrain/0.png,[OCR] why?\nval/2.png,O whys\n"
+    selected.dataset.put({"tags.csv": rows})
+    selected.first = selected.dataset.record("1", copy=False).last
+    for tag in ("[OCR] why?", "[OCR]*", "*why?"):
+        assert selected.keys("--labels", "tags.csv", "--label", f"tag={tag}") == ["train/0.png"]
+
+
 def test_paths_and_labels_both_select(selected: Selected) -> None:
     found = selected.keys(
         *("--path", "**/*.png", "--path", "labels.csv", "--labels", "labels.csv"),
@@ -132,6 +140,20 @@ def test_tables_with_tabs_and_a_mark_are_read(selected: Selected) -> None:
     selected.dataset.put({"t.tsv": "\ufeffsplit\tpath\ntrain\t./val/2.png\nval\t3.png\n".encode()})
     selected.first = selected.dataset.record("1", copy=False).last
     assert selected.keys("--labels", "t.tsv", "--label", "split=train") == ["val/2.png"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"path, split, note\n train/0.png , train, x\nval/2.png, val, train\n",
+        b'"path", "split", "note"\n"train/0.png", "train", "x, y"\n"val/2.png", "val", "train"\n',
+        b"split , path \ntrain , train/0.png\nval , val/2.png\n",
+    ],
+)
+def test_blanks_around_commas_do_not_count(selected: Selected, rows: bytes) -> None:
+    selected.dataset.put({"a.csv": rows})
+    selected.first = selected.dataset.record("1", copy=False).last
+    assert selected.keys("--labels", "a.csv", "--label", "split=train") == ["train/0.png"]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +207,7 @@ def test_what_selects_nothing_is_explained(
             "a.jsonl cannot be read as JSONL: ",
         ),
         ("a.csv", b"path,split,split\n0.png,train,val\n", "a.csv has more than one column split."),
+        ("a.csv", b"path,split, split\n0.png,train,val\n", "a.csv has more than one column split."),
     ],
 )
 def test_broken_labels_are_explained(
@@ -194,6 +217,15 @@ def test_broken_labels_are_explained(
     selected.first = selected.dataset.record("1", copy=False).last
     found = selected.refusal("--labels", name, "--label", "split=train")
     assert found[0].startswith(message)
+
+
+def test_labels_too_large_for_the_pod_are_refused(selected: Selected) -> None:
+    selected.dataset.put({"a.csv": b"path,split\n".ljust(33 << 20, b"\n")})
+    selected.first = selected.dataset.record("1", copy=False).last
+    assert selected.refusal("--labels", "a.csv", "--label", "split=train") == (
+        "a.csv has 33 MiB; labels are read from files of at most 32 MiB.",
+        "Split it by folder, or leave out columns.",
+    )
 
 
 def test_rows_of_json_need_not_have_all_labels(selected: Selected) -> None:
@@ -227,6 +259,24 @@ def test_labels_and_files_are_read_from_copies(selected: Selected) -> None:
 def test_manifest_of_another_version_is_refused(selected: Selected) -> None:
     end = selected.end("--path", "train/", digest="sha256:0")
     assert (end.code, end.last["reason"]) == (65, "wrong_input")
+
+
+@pytest.mark.parametrize(
+    "criteria",
+    [("--path", "train/"), ("--labels", "labels.csv", "--label", "split=train")],
+)
+def test_damaged_manifest_of_a_version_is_named(
+    selected: Selected, criteria: tuple[str, ...]
+) -> None:
+    dataset = selected.dataset
+    part = "manifests/1/part-00000.jsonl.gz"
+    dataset.lake.client.put_object(Bucket=dataset.state, Key=part, Body=b"overwritten")
+    end = selected.end(*criteria)
+    assert (end.code, end.complaints, end.last["reason"]) == (65, "", "corrupt")
+    assert (end.last["message"], end.last["hint"]) == (
+        "The manifest is damaged: part-00000.jsonl.gz differs from the file that was written.",
+        "Record the version again: /dataset version NAME",
+    )
 
 
 def test_every_lost_request_of_selections_is_repeated(selected: Selected) -> None:
