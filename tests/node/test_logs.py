@@ -55,7 +55,9 @@ def test_a_fast_log_is_followed_and_kept(plane: Plane, tmp_path: Path) -> None:
             lines = await _file(story, "fast.log")
             await story.ends()
         assert lines[-1] == "loss 0.5"
-        numbers = [int(line[5:12]) for line in lines[:-1]]
+        # A kubelet on a busy machine looks late, and may begin a file within one of the last lines.
+        whole = lines if lines[0].startswith("line ") else lines[1:]
+        numbers = [int(line[5:12]) for line in whole[:-1]]
         last = _BATCH * _SECONDS
         assert numbers == [*range(last - len(numbers), last)]
         assert numbers
@@ -115,7 +117,7 @@ def test_each_node_has_a_log(plane: Plane, tmp_path: Path) -> None:
             command = f"{options} -- sh -c 'echo I am node $JOB_COMPLETION_INDEX; exec sleep 600'"
             card = await submits(story, alice, "#team-a", "wide", command)
             await is_admitted(story, card)
-            await story.until(lambda: _running(plane) == 2, lambda: "its pods do not run")
+            await story.until(lambda: _speaking(plane) == 2, lambda: "its pods say nothing")
             for node in (0, 1):
                 await alice.types("#team-a", f"/train logs wide --pod {node}")
                 await alice.is_told("Log of wide", f"I am node {node}")
@@ -147,7 +149,9 @@ def test_the_named_container_speaks_for_its_pod(plane: Plane, tmp_path: Path) ->
     async def play() -> None:
         async with opened_story(plane, tmp_path) as story:
             alice = story.person("Alice")
-            await story.until(lambda: _running(plane) == 1, lambda: "the Job has no running pod")
+            await story.until(
+                lambda: _speaking(plane, container="trainer") == 1, lambda: "its pod says nothing"
+            )
             await alice.types("#team-a", "/train logs theirs")
             await alice.is_told("theirs", "I am the trainer")
             await story.ends()
@@ -155,9 +159,11 @@ def test_the_named_container_speaks_for_its_pod(plane: Plane, tmp_path: Path) ->
     asyncio.run(play())
 
 
-def _running(plane: Plane) -> int:
-    found = plane.api.list("pods", "team-a")
-    return [each["status"]["phase"] for each in found].count("Running")
+def _speaking(plane: Plane, **container: str) -> int:
+    """How many pods run and have printed something; a pod runs a moment before it does."""
+    running = [e for e in plane.api.list("pods", "team-a") if e["status"]["phase"] == "Running"]
+    logs = (f"/api/v1/namespaces/team-a/pods/{e['metadata']['name']}/log" for e in running)
+    return sum(bool(plane.api.text(each, **container)) for each in logs)
 
 
 async def _file(story: Story, name: str) -> list[str]:
