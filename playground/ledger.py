@@ -31,7 +31,8 @@ class Ledger:
 
     A server asks `arrived` before it acts, and `answered` once the effect has happened; each
     returns True when the connection is to be closed without an answer. `by_turn` has faults for the
-    second request of a name, or the fifth (counted from 1). `struck` has the requests that met one.
+    second request of a name, or the fifth (counted from 1); a name may be followed by what the
+    request is about. `struck` has the requests that met one.
     """
 
     kill: Callable[[], Awaitable[None]] | None = None
@@ -46,12 +47,13 @@ class Ledger:
     def open(self, service: str, name: str, about: str, *, effect: bool) -> Request:
         """Records a request and numbers it if it changes something outside the bot."""
         self._numbered += effect
-        self._turns[name] += 1
         request = Request(service, name, about, self._numbered if effect else None)
         self.requests.append(request)
-        fault = self.by_turn.get((name, self._turns[name]))
-        if fault is not None and request.number is not None:
-            self.by_number[request.number] = fault
+        for called in (name, f"{name} {about}"):
+            self._turns[called] += 1
+            fault = self.by_turn.get((called, self._turns[called]))
+            if fault is not None and request.number is not None:
+                self.by_number[request.number] = fault
         return request
 
     async def arrived(self, request: Request) -> bool:
