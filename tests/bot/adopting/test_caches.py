@@ -93,7 +93,7 @@ def test_a_cache_of_folders_stays_one(filling: Filling, tmp_path: Path) -> None:
     assert pod["containers"][0]["args"][-4:] == ["--only", "train/", "--only", "val/"]
 
 
-def test_a_selection_may_have_all_files_of_a_version(filling: Filling, tmp_path: Path) -> None:
+def test_a_selection_may_have_every_file(filling: Filling, tmp_path: Path) -> None:
     before = cached(filling)
 
     def selected(session: Session) -> None:

@@ -202,7 +202,7 @@ def test_an_outage_is_said_and_passes(rig: Rig) -> None:
     assert "503 ServiceUnavailable" in shown(rig, follow_id)[2]
     rig.world.faults.unavailable = False
     rig.pass_time(seconds=30)
-    assert "503" not in "\n".join(shown(rig, follow_id))
+    assert "503 ServiceUnavailable" not in "\n".join(shown(rig, follow_id))
 
 
 def test_what_has_ended_cannot_be_followed(rig: Rig) -> None:
