@@ -142,7 +142,7 @@ def _slack(settings: Settings, secrets: Secrets) -> Findings:
     yield found
     if found.failed:
         return
-    yield _scopes(settings, client)
+    yield _scopes(settings, client, identity)
     yield from _channels(settings, client)
 
 
@@ -200,15 +200,15 @@ def _identity(settings: Settings, identity: Identity) -> Finding:
     return Finding("slack", "ok", says)
 
 
-def _scopes(settings: Settings, client: SlackClient) -> Finding:
+def _scopes(settings: Settings, client: SlackClient, identity: Identity) -> Finding:
     missing = sorted(SCOPES.keys() - client.scopes())
     if not missing:
         return Finding("slack scopes", "ok", f"all {len(SCOPES)} are granted")
     wanted = "; ".join(f"{scope} ({SCOPES[scope]})" for scope in missing)
     remedy = (
-        f"Run `{_manifest_command(settings)}`, with any further options that you created the app"
-        " with, paste it under App Manifest on api.slack.com/apps, and install the app to the"
-        " workspace again."
+        f"Run `{_manifest_command(settings, identity)}`, with any further options that you created"
+        " the app with, paste it under App Manifest on api.slack.com/apps, and install the app to"
+        " the workspace again."
     )
     if missing == [FILES_SCOPE]:
         off = "until then, files dropped into Slack are not copied to datasets"
@@ -216,12 +216,15 @@ def _scopes(settings: Settings, client: SlackClient) -> Finding:
     return Finding("slack scopes", "failed", f"missing: {wanted}", remedy)
 
 
-def _manifest_command(settings: Settings) -> str:
-    """The command for this app's manifest: without its options Slack would reach it otherwise."""
+def _manifest_command(settings: Settings, identity: Identity) -> str:
+    """The command for the manifest of this app, with the options that it is known to have.
+
+    An app that is made ready for an organisation stays so: only the token says whether it is.
+    """
     slack = settings.slack
     url = "--url https://HOST/slack/events" if slack.transport == "http" else ""
     prefix = f"--prefix {slack.command_prefix}" if slack.command_prefix else ""
-    wide = "--org-wide" if slack.organisation else ""
+    wide = "--org-wide" if identity.is_org_wide else ""
     return " ".join(filter(None, ("quartermaster manifest", url, prefix, wide)))
 
 

@@ -27,6 +27,7 @@ def auth_test(state: State, _args: Arguments) -> Json:
         "user_id": BOT_USER,
         "bot_id": BOT,
         "is_enterprise_install": False,
+        **({"enterprise_id": state.organisation} if state.organisation else {}),
         **(organisation.identity() if state.is_org_wide else {}),
     }
 

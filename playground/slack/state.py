@@ -74,6 +74,7 @@ class State:
         self.manifest: Json = {}
         self.scopes: set[str] = set()  # those that the bot's token was granted
         self.is_org_wide = False  # whether the app is installed to a whole organisation
+        self.organisation = ""  # that of the workspace, if only this has the app
         self.violations: list[str] = []
         self.refusals: list[tuple[str, str]] = []  # method and error of each call refused
         self.faults = Faults()

@@ -351,16 +351,33 @@ def test_files_that_cannot_be_read_are_a_warning(terminal: Terminal, slack: Serv
     )
 
 
-def test_the_doctor_knows_how_the_app_was_made(terminal: Terminal, slack: ServedSlack) -> None:
-    """The manifest without its options would move the app to Socket Mode, for example."""
+@pytest.mark.parametrize(
+    ("lines", "is_org_wide", "options"),
+    [
+        # Without these, the app would move to Socket Mode, for example.
+        (
+            "slack: {transport: http, command_prefix: qm}",
+            False,
+            " --url https://HOST/slack/events --prefix qm",
+        ),
+        ("slack: {organisation: E0ACME}", True, " --org-wide"),
+        # Slack does not let it be taken back.
+        ("slack: {organisation: E0ACME}", False, ""),
+    ],
+)
+def test_the_doctor_knows_how_the_app_was_made(
+    terminal: Terminal, slack: ServedSlack, *, lines: str, is_org_wide: bool, options: str
+) -> None:
     introduce(terminal, slack)
+    if is_org_wide:
+        slack.grow_into_organisation()
+    elif "E0ACME" in lines:
+        slack.workspace.organisation = "E0ACME"
     slack.workspace.scopes.discard("files:read")
     secret = slack.workspace.credentials.signing_secret
     terminal.environment |= {"SLACK_SIGNING_SECRET": secret}
     path = terminal.folder / "quartermaster.yaml"
-    written = "\nslack: {transport: http, command_prefix: qm}\n"
-    path.write_text(path.read_text(encoding="utf-8") + written, encoding="utf-8")
+    path.write_text(f"{path.read_text(encoding='utf-8')}{lines}\n", encoding="utf-8")
     found = json.loads(terminal.run("doctor", "--json")[1])
     (scopes,) = [each for each in found if each["about"] == "slack scopes"]
-    command = "quartermaster manifest --url https://HOST/slack/events --prefix qm"
-    assert scopes["remedy"].startswith(f"Run `{command}`, with any further options")
+    assert scopes["remedy"].startswith(f"Run `quartermaster manifest{options}`, with any further")

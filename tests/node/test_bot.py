@@ -17,7 +17,7 @@ from tests.node.storage import CLASS
 from tests.node.test_kinds import PLAIN, WRITES
 
 # What `doctor` asks.
-_ASKED = {"create selfsubjectaccessreviews", "create selfsubjectreviews"}
+ASKED = {"create selfsubjectaccessreviews", "create selfsubjectreviews"}
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def teams(team: str, furnished: Site) -> Iterator[None]:  # noqa: ARG001 - team-
 def test_a_bot_that_moves_loses_nothing(own: ControlPlane, tmp_path: Path) -> None:
     async def play() -> None:
         async with opened_story(own, tmp_path, CLASS) as story:
-            story.allowed_writes |= WRITES | _ASKED
+            story.allowed_writes |= WRITES | ASKED
             bot, alice = story.world.bot, story.person("Alice")
             assert isinstance(bot, BotInPod)
             long = f'{PLAIN} --gpus 1 -- sh -c "echo loss 0.5; sleep 45; echo loss 0.125"'

@@ -3,20 +3,21 @@
 import asyncio
 import re
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from playground.story.person import Card, Person
+from playground.story.person import Person
 from playground.story.steps import ends_well, is_admitted, submits
 from tests.cluster.bots import PlaneStory
 from tests.cluster.control_plane import ControlPlane
 from tests.node.bot_image import NAME
 from tests.node.bot_pod import BotInPod, opened_story
 from tests.node.storage import CLASS
-from tests.node.test_bot import image, teams
+from tests.node.test_bot import ASKED, image, teams
 from tests.node.test_kinds import PLAIN, WRITES
 
 __all__ = ["image", "teams"]
@@ -77,9 +78,11 @@ def test_the_page_brings_a_database_back(own: ControlPlane, tmp_path: Path) -> N
 
     async def play() -> None:
         async with opened_story(own, tmp_path, CLASS) as story:
-            story.allowed_writes |= WRITES
+            story.allowed_writes |= WRITES | ASKED
             alice = story.person("Alice")
             await _runs(story, alice, "first")
+            await operator.types("A support bundle", 0)
+            _is_without_secrets(tmp_path / "bundle.tar.gz", story)
             await operator.types("Backup", 0)
             await _runs(story, alice, "later")
             await _is_restored(story, operator)
@@ -90,6 +93,15 @@ def test_the_page_brings_a_database_back(own: ControlPlane, tmp_path: Path) -> N
             await _is_adopted(story, operator, alice)
 
     asyncio.run(play())
+
+
+def _is_without_secrets(bundle: Path, story: PlaneStory) -> None:
+    with tarfile.open(bundle) as packed:
+        members = [packed.extractfile(each) for each in packed.getmembers() if each.isfile()]
+        content = b"".join(each.read() for each in members if each is not None)
+    token = story.world.slack.credentials.bot_token
+    assert b"team-a" in content
+    assert token.encode() not in content
 
 
 async def _is_restored(story: PlaneStory, operator: Operator) -> None:
@@ -119,8 +131,7 @@ async def _is_back(story: PlaneStory) -> None:
     await asyncio.to_thread(bot.wait)
 
 
-async def _runs(story: PlaneStory, alice: Person, name: str) -> Card:
+async def _runs(story: PlaneStory, alice: Person, name: str) -> None:
     card = await submits(story, alice, "#team-a", name, _QUICK)
     await is_admitted(story, card)
     await ends_well(alice, "#team-a", card, name)
-    return card

@@ -33,7 +33,7 @@ class FolderCheck:
             version, folder = each
             if (version.id, folder) in self._known:
                 continue
-            if self._is_paused(version.manifest_store):
+            if not self._may_ask(version.manifest_store):
                 said = f"Store {version.manifest_store} did not answer in time."
                 return DataReadiness(waits=f"{said} Retrying within {_PAUSE_SECONDS:.0f} s.")
             try:
@@ -45,17 +45,17 @@ class FolderCheck:
             self._known.add((version.id, folder))
         return THERE
 
-    def _is_paused(self, store: str) -> bool:
-        """Whether a store is not to be asked now; whoever may ask begins the next pause."""
+    def _may_ask(self, store: str) -> bool:
+        """Whether a step may ask a store; after a pause, the first one that may begins the next."""
         now = self._monotonic()
         with self._lock:
             asked_at = self._asked_at.get(store)
             if asked_at is None:
+                return True
+            if now - asked_at < _PAUSE_SECONDS:
                 return False
-            is_paused = now - asked_at < _PAUSE_SECONDS
-            if not is_paused:
-                self._asked_at[store] = now
-            return is_paused
+            self._asked_at[store] = now
+            return True
 
     def _insist(self, read: ReadFolder) -> None:
         begun, is_slow = self._monotonic(), False
