@@ -11,7 +11,6 @@ from bot.cluster import labels
 from bot.config import Settings, TeamRows
 from bot.database.database import Database
 from bot.teams.record import teams_of_slack
-from bot.teams.tables import ChangePhase
 from playground.cluster.kai_story import kai_cluster
 from playground.cluster.story import plain_cluster
 from tests.bot.adopting.rig import adopt, lose
@@ -128,13 +127,7 @@ def test_teams_of_runai_are_not_found(on_runai: OnRunai, tmp_path: Path) -> None
 def test_a_team_asked_for_twice_is_adopted(teaming: Teaming, tmp_path: Path) -> None:
     """The first request failed on the way, and the second used what it had created."""
     asked: dict[str, Any] = {"channel": VISION, "members": (ALICE, "S0GROUP"), "leads": (ERIN,)}
-    row_id = teaming.create(**asked)
-    teaming.pass_time(seconds=10)
-    allow = teaming.deny("clusterqueues")
-    teaming.decides(row_id)
-    teaming.pass_time(seconds=30)
-    assert teaming.row(row_id).phase == ChangePhase.FAILED
-    allow()
+    teaming.fails("clusterqueues", **asked)
     before = created(teaming)
     lose(teaming, tmp_path)
     assert adopt(teaming) == ["Adopted teams:", TITLE]

@@ -36,7 +36,7 @@ from bot.teams.controller import TeamController
 from bot.teams.record import teams_of_slack
 from bot.teams.service import TeamRequest, TeamService
 from bot.teams.stores import TeamStores
-from bot.teams.tables import CHANGE, TeamChange
+from bot.teams.tables import CHANGE, ChangePhase, TeamChange
 from bot.training.team_uses import team_uses as uses_of_training
 from playground.cluster.objects.kinds import Object
 from playground.cluster.story import runai_cluster
@@ -114,6 +114,16 @@ class Teaming(Ground):
         by, now = self.caller(CAROL, APPROVALS), self.clock.now()
         asked = TeamRequest(team, gpus, **more)
         return self.do(lambda s: self.teams.create(s, by, self.teams.plan(s, asked), now).id)
+
+    def fails(self, refused: str, **asked: Any) -> None:
+        """A team is created until objects of a kind, which the bot may create only later."""
+        row_id = self.create(**asked)
+        self.pass_time(seconds=10)
+        allow = self.deny(refused)
+        self.decides(row_id)
+        self.pass_time(seconds=30)
+        assert self.row(row_id).phase == ChangePhase.FAILED
+        allow()
 
     def created(self, team: str = "vision", gpus: int = 8, **more: Any) -> str:
         """A team that is there; the id of the change."""
