@@ -20,6 +20,7 @@ START_SECONDS = 180.0  # it takes about one; a busy machine may take long
 STOP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _ANSWER_SECONDS = 5.0
+_STACKS_SECONDS = 1.0
 
 
 class BotError(Exception):
@@ -33,6 +34,15 @@ class Pulse:
     quiet: bool
     next_due: datetime | None
     offset_seconds: float
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a bot stands: its pulse, the end of its log, and what its threads do if it is busy."""
+
+    pulse: Pulse | None
+    log_tail: str
+    stacks: str
 
 
 @dataclass
@@ -151,6 +161,20 @@ class BotProcess:
         told = answer.json()
         due = datetime.fromisoformat(told["next_due"]) if told["next_due"] else None
         return Pulse(told["quiet"], due, told["offset_seconds"])
+
+    async def look(self) -> Look:
+        """How it stands, for a report."""
+        pulse, tail = await self.pulse(), self.log_tail()
+        is_busy = self.is_ready and not (pulse and pulse.quiet)
+        return Look(pulse, tail, await self.stacks() if is_busy else "")
+
+    async def stacks(self) -> str:
+        """What each of its threads does, which it writes to its log when it is asked."""
+        before = len(_read(self.log))
+        if self._process is not None:
+            self._process.send_signal(signal.SIGUSR1)
+        await asyncio.sleep(_STACKS_SECONDS)
+        return "\n".join(line for line in _read(self.log)[before:] if not line.startswith("{"))
 
     def log_tail(self, lines: int = 15) -> str:
         """The end of the log."""

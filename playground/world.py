@@ -15,7 +15,7 @@ from typing import TypeVar
 from typing_extensions import override
 
 from playground.arm.azure import Azure
-from playground.bot_process import BotProcess, Pulse
+from playground.bot_process import BotProcess, Look
 from playground.bucket import WORKER_IMAGE, Bucket
 from playground.changes import Changes
 from playground.children import Launch, launch
@@ -122,7 +122,7 @@ class World:
         self.revives = True  # whether a bot that a fault killed is started again at once
         self.kills = 0
         self.addresses = Addresses("", "", "", "")
-        self.last_pulses: dict[str, Pulse | None] = {}
+        self.looks: dict[str, Look] = {}
         self._servers = Loopback()
         self._ports = contextlib.ExitStack()
         self._revivals: set[asyncio.Task[None]] = set()
@@ -244,7 +244,7 @@ class World:
     async def look(self) -> None:
         """Asks the bots how they are, for a report."""
         for bot in self.bots:
-            self.last_pulses[bot.url] = await bot.pulse()
+            self.looks[bot.url] = await bot.look()
 
     async def kill_bot(self, bot: BotProcess | None = None) -> None:
         """Kills a bot with SIGKILL, without starting it again."""

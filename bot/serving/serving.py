@@ -1,5 +1,6 @@
 """The running bot: the threads round an application, started and stopped in order."""
 
+import faulthandler
 import gc
 import signal
 import threading
@@ -69,6 +70,7 @@ def run(
     stopping, at_start = threading.Event(), settings()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
+    faulthandler.register(signal.SIGUSR1)  # what every thread does at this moment, to stderr
     with alone(at_start.database.url), running(settings, secrets, followed):
         # What is there now stays: looking through it again would stop every thread for 75 ms.
         gc.freeze()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from playground.slack.people import Channel
 from playground.world import World
 
-_REQUESTS, _LINES, _SHOWN = 12, 15, 12
+_REQUESTS, _SHOWN = 12, 12
 
 
 def report(world: World) -> str:
@@ -14,20 +14,25 @@ def report(world: World) -> str:
 
 
 def _lines(world: World) -> Iterator[str]:
-    for channel in world.slack.channels.values():
-        yield from _channel(world, channel)
+    # What is printed of a report may be cut: how all stood comes before the conversations.
     yield f"--- time {world.clock.now():%a %H:%M:%S}, offset {world.clock.offset}"
     yield f"--- seed {world.options.seed}"
     yield f"--- the cluster's next event: {world.cluster.next_event()}"
     for bot in world.bots:
-        yield f"--- bot {bot.state}: {world.last_pulses.get(bot.url, 'not asked')}"
+        look = world.looks.get(bot.url)
+        yield f"--- bot {bot.state}: {look.pulse if look else 'not asked'}"
     yield "--- last requests"
     for request in world.ledger.requests[-_REQUESTS:]:
         number = f"{request.number:>4}" if request.number is not None else "    "
         yield f"{number} {request.service} {request.name} {request.about}"
     for bot in world.bots:
+        look = world.looks.get(bot.url)
         yield f"--- the end of {bot.log}"
-        yield bot.log_tail(_LINES)
+        yield look.log_tail if look else bot.log_tail()
+        if look and look.stacks:
+            yield f"--- what the threads of {bot.log.stem} did\n{look.stacks}"
+    for channel in world.slack.channels.values():
+        yield from _channel(world, channel)
 
 
 def _channel(world: World, channel: Channel) -> Iterator[str]:

@@ -83,6 +83,7 @@ def test_the_page_brings_a_database_back(own: ControlPlane, tmp_path: Path) -> N
             await _runs(story, alice, "first")
             await operator.types("A support bundle", 0)
             _is_without_secrets(tmp_path / "bundle.tar.gz", story)
+            assert " in run\n" in await operator.types("A bot that hangs", 0)
             await operator.types("Backup", 0)
             await _runs(story, alice, "later")
             await _is_restored(story, operator)
