@@ -14,9 +14,11 @@ from playground.slack.touching import TROUBLE
 from playground.slack.transcript import Kind
 from playground.slack.triggers import ResponseUrl
 
+OVERDUE = "operation_timeout"
+"""What Slack says of a command that was not acknowledged in time."""
 SHOWN_ERRORS = {
-    "timeout": "operation_timeout",
-    "http_timeout": "operation_timeout",
+    "timeout": OVERDUE,
+    "http_timeout": OVERDUE,
     "connection_failed": "dispatch_failed",
     "http_error": "dispatch_failed",
     "no_retry": "dispatch_failed",

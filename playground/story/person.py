@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from playground.slack.acting import OVERDUE
 from playground.slack.errors import PersonError
 from playground.slack.people import SLACKBOT, Message
+from playground.slack.touching import TROUBLE
 from playground.slack.transcript import Entry, Kind
 from playground.slack.views import View
 from playground.story.context import StoryContext
@@ -113,7 +115,10 @@ class Person:
         for _ in range(_TRIES):
             await self.story.bot_is_there()
             shown = await self.story.world.slack.slash(self.id, self.story.channel(channel), text)
-            if not (self.story.unreliable and any(each.user == SLACKBOT for each in shown)):
+            failures = [each.text for each in shown if each.user == SLACKBOT]
+            if not self.story.unreliable and any(OVERDUE in each for each in failures):
+                self.story.fail(f"{self.name} typed {text}, and Slack says: {failures[0]}")
+            if not (self.story.unreliable and failures):
                 return
             self.story.expectations.take(self._failed)
         self.story.fail(f"{self.name} typed {text} {_TRIES} times without an answer")
@@ -179,8 +184,10 @@ class Person:
                 return
             before = len(self.story.world.slack.transcript.entries)
             await self._click(card, label, confirming)
-            if not (self.story.unreliable and self._was_not_heard(before)):
+            if not self._was_not_heard(before):
                 return
+            if not self.story.unreliable:
+                self.story.fail(f"{self.name} clicked {label}, and Slack says: {TROUBLE}")
             self.story.expectations.take(self._failed)
         self.story.fail(f"{self.name} clicked {label} {_TRIES} times without an answer")
 

@@ -30,6 +30,7 @@ from tests.cluster.api import Api
 from tests.cluster.control_plane import Audited, ControlPlane
 from tests.cluster.lives import Lives
 from tests.cluster.site import JOBS
+from tests.patience import patient
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Story)
@@ -228,7 +229,7 @@ async def opened_world(
         if not template.exists():
             await world.bot.migrate()
             shutil.copy(out / DATABASE, template)
-        yield world
+        yield patient(world)
 
 
 @contextlib.asynccontextmanager

@@ -16,6 +16,7 @@ from playground.story.context import StoryError
 from playground.story.scenario import run_scenario
 from playground.story.story import Story
 from playground.world import Options, World
+from tests.patience import patient
 
 T = TypeVar("T")
 
@@ -40,7 +41,8 @@ async def played(
         world.pace.patience_seconds = PATIENCE_SECONDS
         await world.start_bots()
         prepare(world)
-        await run_scenario(world, scenario, unreliable=unreliable)
+        at = world if unreliable else patient(world)  # people of an unreliable one try again
+        await run_scenario(at, scenario, unreliable=unreliable)
         return shown(world)
 
 

@@ -15,6 +15,7 @@ from playground.story.person import Card
 from playground.story.steps import approves, asks_for_gpus, is_admitted, is_put_back, submits
 from playground.story.story import Story
 from playground.world import Options, World
+from tests.patience import patient
 from tests.postgres import PostgresServer, programs_of_postgres
 from tests.world.telling import PATIENCE_SECONDS
 
@@ -106,7 +107,7 @@ async def rehearse(
     """Backup, life, restore: nothing is doubled, and each card says what is true."""
     world.pace.patience_seconds = PATIENCE_SECONDS
     await world.start_bots()
-    story = Story(world)
+    story = Story(patient(world))
     lane, own, request = await lives(story, seconds_per_epoch=3600)
     await submitted_unseen(story, "edge")
     await back_up()

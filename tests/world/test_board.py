@@ -8,6 +8,7 @@ from playground.opening import opened
 from playground.story.story import Story
 from playground.world import Options
 from tests.deploy.board import Asked, port_of
+from tests.patience import patient
 from tests.prometheus import Scraped, prometheus
 
 # There are no datasets, and no source says how busy GPUs are.
@@ -20,7 +21,7 @@ def test_the_board_shows_a_real_bot(options: Options, tmp_path: Path) -> None:
     async def play() -> set[str]:
         async with opened(options) as world:
             await world.start_bots()
-            story = Story(world)
+            story = Story(patient(world))
             alice = story.person("Alice")
             await alice.types("#team-a", "/train list")
             await alice.is_told("There are no runs.")

@@ -14,6 +14,7 @@ from playground.slack.people import BOT_USER
 from playground.story.steps import is_admitted, submits
 from playground.story.story import Story
 from playground.world import DATABASE, LOG, Options, World
+from tests.patience import patient
 
 CANARY = "canary7Q2x9ZfBv4LmRtKs1WpD8aHc6Ny3"
 TOKEN = f"hf_{CANARY}"
@@ -130,7 +131,7 @@ def test_a_secret_is_found_nowhere(options: Options) -> None:
     async def followed() -> tuple[list[str], int]:
         async with opened(options) as world:
             await world.start_bots()
-            await play(Story(world))
+            await play(Story(patient(world)))
             shown = sum(
                 "[hidden]" in repr(message)
                 for channel in world.slack.channels.values()

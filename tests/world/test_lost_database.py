@@ -8,6 +8,7 @@ import pytest
 from playground.opening import opened
 from playground.story.story import Story
 from playground.world import DATABASE, Options, World
+from tests.patience import patient
 from tests.world.telling import PATIENCE_SECONDS
 from tests.world.test_backups import cards, lives, quartermaster
 
@@ -55,7 +56,7 @@ async def ends_as_it_should(story: Story) -> None:
 async def tell(world: World) -> None:
     world.pace.patience_seconds = PATIENCE_SECONDS
     await world.start_bots()
-    story = Story(world)
+    story = Story(patient(world))
     await lives(story, seconds_per_epoch=1800)
     await loses_its_database(world)
     await is_adopted(world)

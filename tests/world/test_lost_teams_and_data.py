@@ -18,6 +18,7 @@ from playground.story.person import Card
 from playground.story.steps import is_admitted, is_recorded, submits
 from playground.story.story import Story
 from playground.world import Options, World
+from tests.patience import patient
 from tests.world.telling import PATIENCE_SECONDS
 from tests.world.test_backups import COMMAND, quartermaster
 from tests.world.test_lost_database import loses_its_database
@@ -128,7 +129,7 @@ async def goes_on(story: Story) -> Card:
 async def tell(world: World) -> None:
     world.pace.patience_seconds = PATIENCE_SECONDS
     await world.start_bots()
-    story = Story(world)
+    story = Story(patient(world))
     await has_a_team(story)
     await has_data(story)
     before, taken = there(story), set(slots(story))
