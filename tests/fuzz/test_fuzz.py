@@ -33,6 +33,7 @@ def world(runner: Runner) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20_000)
 def test_random_acts_break_and_forge_nothing(
     request: pytest.FixtureRequest, tmp_path: Path, world: Served

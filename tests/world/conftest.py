@@ -8,8 +8,8 @@ import pytest
 from playground.bot_process import BotProcess
 from playground.opening import opened
 from playground.world import DATABASE, Options
+from tests.forked import forked
 from tests.seeds import world_seed
-from tests.world.forked import forked
 
 
 @pytest.fixture(scope="session")

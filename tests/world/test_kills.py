@@ -11,7 +11,7 @@ import pytest
 
 from playground.ledger import Fault
 from playground.world import Options, World
-from tests.world.forked import forked
+from tests.forked import forked
 from tests.world.telling import played, side_by_side, told
 
 STORY = "kill-matrix"

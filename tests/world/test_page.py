@@ -13,7 +13,7 @@ from playground.loopback import PLAIN_HTTP, Loopback
 from playground.page.app import Page
 from playground.page.stage import Stage
 from playground.world import Options
-from tests.world.forked import forked
+from tests.forked import forked
 
 
 async def until(stage: Stage, state: str) -> None:

@@ -100,6 +100,7 @@ def test_other_stores_get_verified_streams(copied: CopiedDataset, chance: random
     assert copied.files() == SMALL | {"parts": b"".join(parts)}
 
 
+@pytest.mark.slow
 def test_every_lost_request_of_copies_is_repeated(copied: CopiedDataset) -> None:
     def recorded(**spoilt: Spoil) -> int:
         for name in copied.copies():
@@ -337,6 +338,7 @@ def test_sweep_without_a_manifest_deletes_nothing(copied: CopiedDataset, name: s
     assert (copied.sweep("1").code, copied.copies()) == (65, before)
 
 
+@pytest.mark.slow
 def test_every_lost_request_of_a_sweep_is_repeated(copied: CopiedDataset) -> None:
     def swept(**spoilt: Spoil) -> int:
         copied.record("1")

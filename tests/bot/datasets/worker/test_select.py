@@ -279,6 +279,7 @@ def test_damaged_manifest_of_a_version_is_named(
     )
 
 
+@pytest.mark.slow
 def test_every_lost_request_of_selections_is_repeated(selected: Selected) -> None:
     lake, criteria = selected.dataset.lake, ("--labels", "labels.csv", "--label", "split=train")
     wanted = selected.keys(*criteria)

@@ -90,9 +90,16 @@ def test_each_is_told_what_is_for_it(reception: RequestReceiver) -> None:
     ]
 
 
-def test_long_tables_follow_the_acknowledgement(reception: RequestReceiver) -> None:
-    response = reception.answer(lambda: said("list"))
-    assert (response.status, response.body) == (200, "")
+def test_long_tables_follow_the_acknowledgement(slack: Served) -> None:
+    answers, asked = answers_of(slack), said("list")
+    answers.start()
+    with receiving(answers) as reception:
+        response = reception.answer(lambda: asked)
+        assert (response.status, response.body) == (200, "")
+        for follow in asked.context[ARRIVAL].then:
+            follow()
+    (shown,) = slack.workspace.channels["C0TEAMA"].messages
+    assert [block["type"] for block in shown.blocks] == ["header", "data_table"]
 
 
 def test_a_busy_bot_acknowledges_with_the_table(slack: Served) -> None:

@@ -238,7 +238,9 @@ def test_error_of_the_driver_is_shown(resizing: Resizing) -> None:
 def test_driver_that_never_grows_it_is_named(resizing: Resizing) -> None:
     resizing.world.inside.claims.growers["csi.playground"] = lambda _name, _size: "pool is full"
     row_id = resizing.resize()
-    resizing.pass_time(hours=25)
+    resizing.pass_time(minutes=30)
+    resizing.skip(hours=23)
+    resizing.pass_time(hours=1)
     row = resizing.row(row_id)
     assert (row.phase, row.reason, row.unblock) == (
         ResizePhase.FAILED,
@@ -256,7 +258,8 @@ def test_file_system_grows_when_a_pod_mounts_it(resizing: Resizing) -> None:
     resizing.add_claim("disk", storageClassName="disks")
     resizing.pass_time(seconds=10)
     row_id = resizing.resize(claim="disk")
-    resizing.pass_time(days=2)
+    resizing.pass_time(hours=1)
+    resizing.skip(days=2)
     assert resizing.row(row_id).phase == ResizePhase.MOUNTING
     assert lines(resizing.card(row_id))[:2] == [
         "⏳ Resize PVC disk to 2 TiB · Waiting for a pod to mount it",

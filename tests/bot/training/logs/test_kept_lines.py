@@ -46,6 +46,7 @@ def test_a_new_file_follows_what_was_read(
     assert joined(before, now) == both
 
 
+@pytest.mark.slow
 def test_three_megabytes_a_second_lose_no_end(rig: Rig) -> None:
     rig.world.behaviours[IMAGE] = Training(fails_after=25, log=loud)
     run_id = rig.submit()

@@ -1,4 +1,4 @@
-"""Bots that fork from a process which has loaded their modules: half of a start is loading them.
+"""Bots and commands that fork from a process which has loaded their modules: most of a start.
 
 `tests/world/test_command_line.py` and the demo start it as people do, in an interpreter of its own.
 """
@@ -13,6 +13,12 @@ from pathlib import Path
 
 from playground.children import ROOT, Child, die_with_parent, launch
 
+Files = tuple[Path, Path, Path]
+"""What a command reads, and where it writes what it prints and what it says of errors."""
+
+# macOS allows no forks of what loaded its frameworks; a hook is loaded by an interpreter.
+IS_HERE = sys.platform == "linux"
+_COMMAND_SECONDS = 120.0
 # Not `kubernetes`: it reads KUBECONFIG when it is loaded.
 _LOADED = [
     *("bot.cli", "bot.serving.serving", "bot.volumes.arm", "handlers.declared", "azure.identity"),
@@ -62,23 +68,43 @@ async def forked(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path
 ) -> Child:
     """Starts the bot as `launch` does, in a fork."""
-    # macOS allows no forks of what loaded its frameworks; a hook is loaded by an interpreter.
-    if sys.platform != "linux" or environment["PYTHONPATH"] != str(ROOT):
+    if not IS_HERE or environment["PYTHONPATH"] != str(ROOT):
         return await launch(arguments, folder, environment, log)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_LOADED)
-    process = context.Process(target=_run, args=(tuple(arguments), folder, dict(environment), log))
-    process.start()
+    files = Path(os.devnull), log, log
+    process = _begin(tuple(arguments), folder, dict(environment), files)
     return Forked(process)
 
 
-def _run(arguments: Sequence[str], folder: Path, environment: dict[str, str], log: Path) -> None:
+def finished(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], files: Files
+) -> int:
+    """Runs a command in a fork to its end; its exit code."""
+    process = _begin(tuple(arguments), folder, dict(environment), files)
+    process.join(_COMMAND_SECONDS)
+    code = process.exitcode
+    if code is None:
+        process.kill()
+        raise TimeoutError(f"{arguments} did not end in {_COMMAND_SECONDS:g} s")
+    return code
+
+
+def _begin(
+    arguments: tuple[str, ...], folder: Path, environment: dict[str, str], files: Files
+) -> ForkServerProcess:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_LOADED)
+    process = context.Process(target=_run, args=(arguments, folder, environment, files))
+    process.start()
+    return process
+
+
+def _run(arguments: Sequence[str], folder: Path, environment: dict[str, str], files: Files) -> None:
     die_with_parent()
     os.setpgid(0, 0)
-    with log.open("ab") as said, Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
+    for number, (file, mode) in enumerate(zip(files, ("rb", "ab", "ab"), strict=True)):
+        with file.open(mode) as opened:
+            os.dup2(opened.fileno(), number)
+    sys.stdin = os.fdopen(0, closefd=False)  # the one that was inherited is closed
     os.chdir(folder)
     os.environ.clear()  # noqa: TID251  # that of the bot replaces that of the tests
     os.environ.update(environment)  # noqa: TID251  # as above
