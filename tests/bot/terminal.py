@@ -1,14 +1,9 @@
 """The command line in a folder with a configuration: real processes, whole answers, exit codes."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from tests.forked import IS_HERE, finished
-
-ROOT = Path(__file__).parents[2]
+from tests.forked import finished
 
 SETTINGS = """\
 workspace: {workspace}
@@ -39,26 +34,5 @@ class Terminal:
         (self.folder / "quartermaster.yaml").write_text(text)
 
     def run(self, *words: str, typed: str = "") -> tuple[int, str, str]:
-        environment = self.environment | {"PYTHONPATH": str(ROOT)}
-        if IS_HERE:
-            return self._forked(words, environment, typed)
-        done = subprocess.run(
-            [sys.executable, "-m", "bot", *words],
-            cwd=self.folder,
-            env=environment,
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-    def _forked(
-        self, words: tuple[str, ...], environment: dict[str, str], typed: str
-    ) -> tuple[int, str, str]:
-        with TemporaryDirectory() as folder:
-            given, printed, complained = (Path(folder) / each for each in ("in", "out", "err"))
-            given.write_text(typed, "utf-8")
-            code = finished(words, self.folder, environment, (given, printed, complained))
-            return code, printed.read_text("utf-8"), complained.read_text("utf-8")
+        done = finished(words, self.folder, self.environment, typed.encode())
+        return done.returncode, done.stdout.decode(), done.stderr.decode()

@@ -1,15 +1,16 @@
 """Workers as the bot starts them: processes whose lines on standard output are read."""
 
 import json
-import subprocess
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.forked import finished
+
 ROOT = Path(__file__).parents[4]
-PATIENCE_SECONDS = 200
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,8 @@ class End:
 
 def ended(*words: str, environment: dict[str, str] | None = None) -> End:
     """Runs `quartermaster` with these words to its end."""
-    done = subprocess.run(
-        command(*words),
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+    inherited = os.environ if environment is None else environment  # noqa: TID251  # a child's
+    done = finished(words, ROOT, inherited)
     return End(done.returncode, said(done.stdout.splitlines()), done.stderr.decode())
 
 

@@ -172,9 +172,9 @@ def test_a_refused_slot_submits_nothing(rig: Rig) -> None:
 def test_a_taken_name_refuses_a_slot(rig: Rig) -> None:
     """A schedule has no other names to choose from."""
     flow_id = scheduled(rig)
-    rig.pass_time(hours=13)
+    rig.pass_time(hours=13, minutes=20)
     rig.submit("prep", gpus=32)
-    rig.pass_time(hours=2)
+    rig.pass_time(minutes=20)
     row = row_of(rig, flow_id)
     assert row.reason.startswith("Run prep of the flow was refused: prep#2 has not ended")
     assert row.unblock == (

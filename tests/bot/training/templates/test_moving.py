@@ -126,6 +126,7 @@ def test_an_admission_during_the_move_wins(two: TwoClusters) -> None:
     assert two.requests_of(two.other) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
 @pytest.mark.parametrize("where", ["create in default", "delete in default", "create in lab"])
 def test_a_lost_answer_never_makes_two(two: TwoClusters, where: str, fault: Fault) -> None:

@@ -122,6 +122,7 @@ def test_a_stop_ends_cells_in_both_clusters(two: TwoClusters) -> None:
     assert sweep(two, sweep_id).phase == "stopped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault.LOSE_ANSWER, Fault.REFUSE])
 @pytest.mark.parametrize("where", ["delete in default", "create in lab"])
 def test_a_lost_answer_submits_no_cell_twice(two: TwoClusters, where: str, fault: Fault) -> None:
