@@ -7,9 +7,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON := .venv/bin/python
 READY := .venv/.ready
 PYTEST_ARGS ?=
-# Tests are shared out among processes, two more than cores and at most four, so that what waits in
+# Tests are shared out among processes, one more than cores and at most four, so that what waits in
 # one leaves room for the others. Those with whole bots start processes of their own: as many as cores.
-PROCESSES := $(shell n=$$(getconf _NPROCESSORS_ONLN) && [ $$n -lt 3 ] && expr $$n + 2 || echo 4)
+PROCESSES := $(shell n=$$(getconf _NPROCESSORS_ONLN) && [ $$n -lt 4 ] && expr $$n + 1 || echo 4)
 SHARED := --dist=worksteal --durations=20
 # Tests on nodes wait most of their time, so two sets of nodes share them; a cluster of yours is one.
 NODE_TESTS := $(if $(QUARTERMASTER_TEST_CLUSTER),,--numprocesses=2 --dist=loadfile --durations=20)
