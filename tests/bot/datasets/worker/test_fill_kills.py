@@ -57,7 +57,6 @@ def large_dataset(dataset: Dataset, chance: random.Random) -> Dataset:
     return dataset
 
 
-@pytest.mark.slow
 def test_random_kills_leave_whole_tree_or_none(
     large_dataset: Dataset, chance: random.Random
 ) -> None:

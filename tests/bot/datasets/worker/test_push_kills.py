@@ -50,7 +50,6 @@ def killed_until_complete(folder: Folder, chance: random.Random, kills: int) -> 
     assert (folder.stored(), folder.unfinished()) == (expected, [])
 
 
-@pytest.mark.slow
 def test_random_kills_store_whole_objects_only(large_folder: Folder, chance: random.Random) -> None:
     killed_until_complete(large_folder, chance, kills=5)
 
