@@ -170,9 +170,10 @@ class BotProcess:
 
     async def stacks(self) -> str:
         """What each of its threads does, which it writes to its log when it is asked."""
+        if self._process is None:
+            return ""
         before = len(_read(self.log))
-        if self._process is not None:
-            self._process.send_signal(signal.SIGUSR1)
+        self._process.send_signal(signal.SIGUSR1)
         await asyncio.sleep(_STACKS_SECONDS)
         return "\n".join(line for line in _read(self.log)[before:] if not line.startswith("{"))
 

@@ -101,6 +101,7 @@ def finished(
         code = process.exitcode
         if code is None:
             process.kill()
+            process.join()
             raise TimeoutError(f"{arguments} did not end in {_COMMAND_SECONDS:g} s")
         return subprocess.CompletedProcess(
             arguments, code, printed.read_bytes(), complained.read_bytes()

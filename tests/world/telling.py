@@ -41,8 +41,9 @@ async def played(
         world.pace.patience_seconds = PATIENCE_SECONDS
         await world.start_bots()
         prepare(world)
-        at = world if unreliable else patient(world)  # people of an unreliable one try again
-        await run_scenario(at, scenario, unreliable=unreliable)
+        if not unreliable:  # else people try again
+            patient(world)
+        await run_scenario(world, scenario, unreliable=unreliable)
         return shown(world)
 
 
