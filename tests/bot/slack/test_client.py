@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import ClassVar
 
 import pytest
@@ -196,12 +196,25 @@ def test_a_lost_response_leaves_doubt(slack: Served, client: SlackClient) -> Non
     assert slack.call(lambda: slack.texts("U0ALICE", "C0TEAMA")) == ["hello"]
 
 
+class HastyPeers(Peers):
+    """Closes connections that are idle for a moment, without a word before."""
+
+    timeout = 0.05
+    closed = Event()
+
+    @override
+    def finish(self) -> None:
+        super().finish()
+        self.connection.close()
+        self.closed.set()
+
+
 @contextmanager
-def peers() -> Iterator[str]:
+def peers(kind: type[Peers] = Peers) -> Iterator[str]:
     """The address of a server that takes all answers."""
     Peers.seen.clear()
     Peers.asked.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Peers) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         server.daemon_threads = True
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
@@ -214,6 +227,15 @@ def test_answers_share_a_kept_connection(client: SlackClient) -> None:
             client.respond(f"http://{address}/{number}", Draft("hello"))
     assert len(Peers.seen) == 3
     assert len(set(Peers.seen)) == 1
+
+
+def test_a_connection_closed_meanwhile_is_replaced(client: SlackClient) -> None:
+    with peers(HastyPeers) as address:
+        for number in range(3):
+            HastyPeers.closed.clear()
+            client.respond(f"http://{address}/{number}", Draft("hello"))
+            assert HastyPeers.closed.wait(60)
+    assert len(set(Peers.seen)) == 3
 
 
 def test_no_connection_is_kept_for_minutes() -> None:
